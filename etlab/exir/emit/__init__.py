@@ -1,0 +1,1 @@
+"""etlab.exir.emit"""

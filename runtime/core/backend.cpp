@@ -1,0 +1,37 @@
+#include "runtime/core/backend.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace etlab {
+
+BackendRegistry& BackendRegistry::global() {
+  static BackendRegistry registry;
+  return registry;
+}
+
+void BackendRegistry::add(std::string name, std::shared_ptr<Backend> backend) {
+  for (auto& [known, slot] : backends_) {
+    if (known == name) {
+      slot = std::move(backend);
+      return;
+    }
+  }
+  backends_.emplace_back(std::move(name), std::move(backend));
+}
+
+std::shared_ptr<Backend> BackendRegistry::find(std::string_view name) const {
+  for (const auto& [known, backend] : backends_) {
+    if (known == name) return backend;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> BackendRegistry::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, backend] : backends_) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace etlab

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/context.h"
+#include "runtime/core/span.h"
+#include "runtime/core/value.h"
+
+namespace etlab {
+
+struct CompileSpec {
+  std::string_view key;
+  Span<const uint8_t> value;
+};
+
+// Bytes that a program (or a .ptd file) stores under a name, for delegates.
+class NamedData {
+ public:
+  virtual ~NamedData() = default;
+  // Throws kNotFound naming the key.
+  virtual Span<const uint8_t> get(std::string_view key) const = 0;
+};
+
+// One delegated subgraph, made when its method is loaded and run by each delegate call.
+class Delegate {
+ public:
+  virtual ~Delegate() = default;
+  // `arguments` are the inputs of the subgraph, then its outputs.
+  virtual void execute(Context& context, Span<Value* const> arguments) = 0;
+};
+
+// A way to run delegated subgraphs, found by the name that the program gives.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // `processed` stays valid as long as the delegate. Throws Error with the reason when refused.
+  virtual std::unique_ptr<Delegate> create(Span<const uint8_t> processed,
+                                           Span<const CompileSpec> specs,
+                                           const NamedData& named_data) = 0;
+};
+
+class BackendRegistry {
+ public:
+  static BackendRegistry& global();
+  // Replaces a backend of the same name (a user re-runs the cell that defines it).
+  void add(std::string name, std::shared_ptr<Backend> backend);
+  std::shared_ptr<Backend> find(std::string_view name) const;  // nullptr when unknown
+  std::vector<std::string> names() const;                      // sorted
+
+ private:
+  std::vector<std::pair<std::string, std::shared_ptr<Backend>>> backends_;
+};
+
+}  // namespace etlab

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/core/threads.h"
+
+namespace etlab {
+
+// What a kernel or delegate gets from the running method: scratch memory, threads, interruption.
+class Context {
+ public:
+  explicit Context(ThreadPool& pool, const std::atomic<bool>* interrupt = nullptr)
+      : pool_(pool), interrupt_(interrupt) {}
+
+  // Scratch of `bytes`, 64-byte aligned, valid until the operator returns; reused afterwards.
+  void* allocate(size_t bytes);
+  template <typename T>
+  T* allocate(int64_t count) {
+    return static_cast<T*>(allocate(static_cast<size_t>(count) * sizeof(T)));
+  }
+  // Called by the method after every instruction.
+  void reset();
+  size_t peak_bytes() const { return peak_bytes_; }
+
+  // Runs body(begin, end) over [0, count) in pieces of at least `grain`, on the pool when it pays.
+  // Pieces must be independent: results may not depend on how the range is cut. Polls interruption.
+  template <typename Body>
+  void parallel_for(int64_t count, int64_t grain, const Body& body) {
+    check_interrupted();
+    pool_.run(count, grain, interrupt_, RangeFunction(body));
+    check_interrupted();
+  }
+  // Throws kInterrupted when the caller asked the running method to stop.
+  void check_interrupted() const;
+  bool is_interrupted() const {
+    return interrupt_ != nullptr && interrupt_->load(std::memory_order_relaxed);
+  }
+  int thread_count() const { return pool_.thread_count(); }
+
+ private:
+  struct Block {
+    std::unique_ptr<std::byte[]> memory;
+    size_t size;
+  };
+
+  ThreadPool& pool_;
+  const std::atomic<bool>* interrupt_;
+  std::vector<Block> blocks_;
+  size_t used_ = 0;  // bytes of the last block
+  size_t live_bytes_ = 0;
+  size_t peak_bytes_ = 0;
+};
+
+}  // namespace etlab

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace etlab {
+
+// A non-owning reference to a callable void(int64_t begin, int64_t end).
+class RangeFunction {
+ public:
+  template <typename Body>
+  explicit RangeFunction(const Body& body)
+      : body_(&body), call_([](const void* target, int64_t begin, int64_t end) {
+          (*static_cast<const Body*>(target))(begin, end);
+        }) {}
+  void operator()(int64_t begin, int64_t end) const { call_(body_, begin, end); }
+
+ private:
+  const void* body_;
+  void (*call_)(const void*, int64_t, int64_t);
+};
+
+// Workers that share one range at a time with the calling thread. Two methods that run at once may
+// use one pool: the second caller computes alone instead of waiting.
+class ThreadPool {
+ public:
+  explicit ThreadPool(int thread_count);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int thread_count() const;
+  // Runs body over [0, count) in pieces of at least `grain`; returns when all pieces are done or,
+  // after `interrupt` was set, when those begun are done. The first exception of a piece is
+  // rethrown in the caller.
+  void run(int64_t count, int64_t grain, const std::atomic<bool>* interrupt,
+           const RangeFunction& body);
+
+  // The pool shared by the process; its size is the number of physical CPUs until set.
+  static ThreadPool& shared();
+  static void set_shared_thread_count(int thread_count);
+
+ private:
+  class Workers;
+  std::unique_ptr<Workers> workers_;
+};
+
+}  // namespace etlab

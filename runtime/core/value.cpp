@@ -1,0 +1,23 @@
+#include "runtime/core/value.h"
+
+namespace etlab {
+
+std::string Value::describe() const {
+  struct Visitor {
+    std::string operator()(std::monostate) const { return "None"; }
+    std::string operator()(int64_t value) const { return "int " + std::to_string(value); }
+    std::string operator()(double value) const { return "float " + std::to_string(value); }
+    std::string operator()(bool value) const { return value ? "bool True" : "bool False"; }
+    std::string operator()(const Tensor* value) const {
+      return value == nullptr ? "None" : "Tensor " + etlab::describe(*value);
+    }
+    std::string operator()(const std::string& value) const { return "str '" + value + "'"; }
+    std::string operator()(const IntList&) const { return "list of int"; }
+    std::string operator()(const DoubleList&) const { return "list of float"; }
+    std::string operator()(const BoolList&) const { return "list of bool"; }
+    std::string operator()(const TensorList&) const { return "list of Tensor"; }
+  };
+  return std::visit(Visitor{}, storage_);
+}
+
+}  // namespace etlab

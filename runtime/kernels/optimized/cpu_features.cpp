@@ -1,0 +1,29 @@
+#include "runtime/kernels/optimized/cpu_features.h"
+
+namespace etlab {
+
+namespace {
+
+CpuFeatures read_features() {
+  CpuFeatures features;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  features.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  features.avx512 = features.avx2 && __builtin_cpu_supports("avx512f") &&
+                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512vl");
+  features.vnni = features.avx512 && __builtin_cpu_supports("avx512vnni");
+#elif defined(__aarch64__)
+  features.neon = true;
+#endif
+  return features;
+}
+
+}  // namespace
+
+const CpuFeatures& cpu_features() {
+  static const CpuFeatures features = read_features();
+  return features;
+}
+
+}  // namespace etlab
