@@ -50,6 +50,7 @@ void Context::reset() {
 }
 
 void Context::check_interrupted() const {
+  poll();
   if (is_interrupted()) fail(ErrorKind::kInterrupted, "execution interrupted");
 }
 

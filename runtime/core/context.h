@@ -4,17 +4,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "runtime/core/threads.h"
 
 namespace etlab {
 
+// Asked now and then, on the thread that runs the method only, whether it shall go on (a notebook's
+// stop button arrives as a signal that only this thread can see). Sets the interrupt flag to stop.
+class Poller {
+ public:
+  virtual ~Poller() = default;
+  virtual void poll() = 0;
+};
+
 // What a kernel or delegate gets from the running method: scratch memory, threads, interruption.
 class Context {
  public:
   explicit Context(ThreadPool& pool, const std::atomic<bool>* interrupt = nullptr)
-      : pool_(pool), interrupt_(interrupt) {}
+      : pool_(&pool), interrupt_(interrupt) {}
+
+  // Called by the method before it runs: the pool may have been replaced since, and the poller is
+  // the caller's. The calling thread becomes the one that polls.
+  void begin_run(ThreadPool& pool, Poller* poller) {
+    pool_ = &pool;
+    poller_ = poller;
+    owner_ = std::this_thread::get_id();
+  }
 
   // Scratch of `bytes`, 64-byte aligned, valid until the operator returns; reused afterwards.
   void* allocate(size_t bytes);
@@ -31,7 +48,15 @@ class Context {
   template <typename Body>
   void parallel_for(int64_t count, int64_t grain, const Body& body) {
     check_interrupted();
-    pool_.run(count, grain, interrupt_, RangeFunction(body));
+    if (poller_ == nullptr) {
+      pool_->run(count, grain, interrupt_, RangeFunction(body));
+    } else {
+      const auto polled = [&](int64_t begin, int64_t end) {
+        poll();
+        body(begin, end);
+      };
+      pool_->run(count, grain, interrupt_, RangeFunction(polled));
+    }
     check_interrupted();
   }
   // Throws kInterrupted when the caller asked the running method to stop.
@@ -39,7 +64,7 @@ class Context {
   bool is_interrupted() const {
     return interrupt_ != nullptr && interrupt_->load(std::memory_order_relaxed);
   }
-  int thread_count() const { return pool_.thread_count(); }
+  int thread_count() const { return pool_->thread_count(); }
 
  private:
   struct Block {
@@ -47,8 +72,14 @@ class Context {
     size_t size;
   };
 
-  ThreadPool& pool_;
+  void poll() const {
+    if (poller_ != nullptr && std::this_thread::get_id() == owner_) poller_->poll();
+  }
+
+  ThreadPool* pool_;
   const std::atomic<bool>* interrupt_;
+  Poller* poller_ = nullptr;
+  std::thread::id owner_;
   std::vector<Block> blocks_;
   size_t used_ = 0;  // bytes of the last block
   size_t live_bytes_ = 0;

@@ -1,12 +1,6 @@
 #include "runtime/core/kernel.h"
 
-#include <algorithm>
-
 namespace etlab {
-
-namespace {
-bool name_before(const KernelEntry& entry, std::string_view name) { return entry.name < name; }
-}  // namespace
 
 KernelRegistry& KernelRegistry::global() {
   static KernelRegistry registry;
@@ -14,15 +8,12 @@ KernelRegistry& KernelRegistry::global() {
 }
 
 void KernelRegistry::add(KernelLibrary library, const char* name, const Kernel& kernel) noexcept {
-  auto position = std::lower_bound(entries_.begin(), entries_.end(), std::string_view(name),
-                                   name_before);
-  if (position == entries_.end() || position->name != name) {
-    position = entries_.insert(position, KernelEntry{name, {}, {}, {}});
-  }
-  Kernel& slot = library == KernelLibrary::kPortable    ? position->portable
-                 : library == KernelLibrary::kOptimized ? position->optimized
-                                                        : position->custom;
-  if (slot.run != nullptr && duplicate_.empty()) {
+  KernelEntry& entry = entries_[name];
+  entry.name = name;
+  Kernel& slot = library == KernelLibrary::kPortable    ? entry.portable
+                 : library == KernelLibrary::kOptimized ? entry.optimized
+                                                        : entry.custom;
+  if (slot.run != nullptr && library != KernelLibrary::kCustom && duplicate_.empty()) {
     duplicate_ = concat("operator ", name, " is registered twice: in ", slot.file, " and in ",
                         kernel.file);
   }
@@ -30,14 +21,14 @@ void KernelRegistry::add(KernelLibrary library, const char* name, const Kernel& 
 }
 
 const KernelEntry* KernelRegistry::find(std::string_view name) const {
-  const auto position = std::lower_bound(entries_.begin(), entries_.end(), name, name_before);
-  return position != entries_.end() && position->name == name ? &*position : nullptr;
+  const auto position = entries_.find(name);
+  return position != entries_.end() ? &position->second : nullptr;
 }
 
 std::vector<std::string> KernelRegistry::names() const {
   std::vector<std::string> names;
   names.reserve(entries_.size());
-  for (const KernelEntry& entry : entries_) names.push_back(entry.name);
+  for (const auto& [name, entry] : entries_) names.push_back(name);
   return names;
 }
 
@@ -63,6 +54,25 @@ namespace boxing {
 void fail_argument(size_t index, const char* expected, const Value& value) {
   fail(ErrorKind::kInvalidArgument, "argument ", index, ": expected ", expected, ", got ",
        value.describe());
+}
+
+Tensor* unbox_tensor(size_t index, Value& value) {
+  Tensor** tensor = value.get_if<Tensor*>();
+  if (tensor == nullptr || *tensor == nullptr) fail_argument(index, "Tensor", value);
+  return *tensor;
+}
+
+Span<Tensor* const> unbox_tensor_list(size_t index, Value& value, bool allow_none) {
+  const TensorList* list = value.get_if<TensorList>();
+  if (list == nullptr) fail_argument(index, "list of Tensor", value);
+  for (size_t i = 0; i < list->size(); ++i) {
+    const Tensor* tensor = (*list)[i];
+    ETLAB_CHECK(tensor != nullptr || allow_none, kInvalidArgument, "argument ", index, ": item ", i,
+                " of the list is None, this operator takes only Tensors");
+    ETLAB_CHECK(tensor == nullptr || tensor->has_memory(), kInvalidArgument, "argument ", index,
+                ": item ", i, " of the list has no memory");
+  }
+  return {list->data(), list->size()};
 }
 
 Span<const int64_t> unbox_int_list(size_t index, Value& value) {

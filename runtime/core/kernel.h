@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,8 +49,9 @@ struct KernelEntry {
 };
 
 // Kernels by operator name. Written while the module loads (and by a user's custom kernels),
-// afterwards only read. A name registered twice in one library is kept as an error that
-// `check()` throws, for a static initializer must not.
+// afterwards only read; an entry once found stays valid. A name registered twice in one library is
+// kept as an error that `check()` throws, for a static initializer must not; a custom kernel
+// replaces an earlier one (a user re-runs the cell that defines it).
 class KernelRegistry {
  public:
   static KernelRegistry& global();
@@ -58,7 +61,7 @@ class KernelRegistry {
   void check() const;
 
  private:
-  std::vector<KernelEntry> entries_;  // sorted by name
+  std::map<std::string, KernelEntry, std::less<>> entries_;  // entries stay where they are
   std::string duplicate_;
 };
 
@@ -67,9 +70,17 @@ class KernelRegistry {
 void run_kernel(const KernelEntry& entry, Context& context, Arguments arguments,
                 bool allow_optimized = true);
 
+// A `Tensor?[]` argument. Its own type, so that a kernel of `Tensor[]` never meets a None.
+class OptionalTensors : public Span<Tensor* const> {
+ public:
+  explicit OptionalTensors(Span<Tensor* const> tensors) : Span(tensors) {}
+};
+
 namespace boxing {
 
 [[noreturn]] void fail_argument(size_t index, const char* expected, const Value& value);
+Tensor* unbox_tensor(size_t index, Value& value);  // never nullptr
+Span<Tensor* const> unbox_tensor_list(size_t index, Value& value, bool allow_none);
 // Refreshes computed items; throws when one is not an integer.
 Span<const int64_t> unbox_int_list(size_t index, Value& value);
 
@@ -79,16 +90,24 @@ struct Unbox;
 template <>
 struct Unbox<const Tensor&> {
   static const Tensor& from(size_t index, Value& value) {
-    Tensor** tensor = value.get_if<Tensor*>();
-    if (tensor == nullptr || *tensor == nullptr) fail_argument(index, "Tensor", value);
-    return **tensor;
+    const Tensor& tensor = *unbox_tensor(index, value);
+    if (!tensor.has_memory()) fail_argument(index, "Tensor with memory", value);
+    return tensor;
   }
 };
 template <>
 struct Unbox<Tensor&> {
   static Tensor& from(size_t index, Value& value) {
-    return const_cast<Tensor&>(Unbox<const Tensor&>::from(index, value));
+    Tensor& tensor = *unbox_tensor(index, value);
+    if (!tensor.has_memory()) fail_argument(index, "Tensor with memory", value);
+    if (tensor.is_read_only()) fail_argument(index, "Tensor that may be written", value);
+    return tensor;
   }
+};
+// An output that gets its memory from the operator itself, such as a view of another argument.
+template <>
+struct Unbox<Tensor*> {
+  static Tensor* from(size_t index, Value& value) { return unbox_tensor(index, value); }
 };
 // An optional tensor argument: nullptr for None.
 template <>
@@ -166,12 +185,18 @@ struct Unbox<Span<const uint8_t>> {
     fail_argument(index, "list of bool", value);
   }
 };
-// A list of tensors; in an optional list nullptr stands for None.
+// A list of tensors, every one present and with memory.
 template <>
 struct Unbox<Span<Tensor* const>> {
   static Span<Tensor* const> from(size_t index, Value& value) {
-    if (const TensorList* list = value.get_if<TensorList>()) return {list->data(), list->size()};
-    fail_argument(index, "list of Tensor", value);
+    return unbox_tensor_list(index, value, /*allow_none=*/false);
+  }
+};
+// A list in which nullptr stands for None.
+template <>
+struct Unbox<OptionalTensors> {
+  static OptionalTensors from(size_t index, Value& value) {
+    return OptionalTensors(unbox_tensor_list(index, value, /*allow_none=*/true));
   }
 };
 template <typename T>

@@ -91,7 +91,12 @@ bool Tensor::has_same_layout(const Tensor& other) const {
 }
 
 void Tensor::resize(Span<const int64_t> sizes) {
-  if (equal(sizes, this->sizes())) return;
+  ETLAB_CHECK(!is_read_only_, kInvalidArgument, "tensor ", describe(*this),
+              " is a constant or an input of the caller and cannot be written");
+  if (equal(sizes, this->sizes())) {
+    ETLAB_CHECK(has_memory(), kInvalidArgument, "tensor ", describe(*this), " has no memory");
+    return;
+  }
   ETLAB_CHECK(sizes.size() == rank_, kInvalidArgument, "tensor ", describe(*this),
               " cannot be resized to rank ", sizes.size());
   ETLAB_CHECK(dynamism_ != ShapeDynamism::kStatic, kInvalidArgument, "tensor ", describe(*this),

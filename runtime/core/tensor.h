@@ -49,13 +49,23 @@ class Tensor {
     return static_cast<T*>(data_);
   }
   void* raw() const { return data_; }
-  void set_data(void* data, size_t capacity) {
+  void set_data(void* data, size_t capacity, bool is_read_only = false) {
     data_ = data;
     capacity_ = capacity;
+    is_read_only_ = is_read_only;
   }
+  // Shares the memory of `base`, read-only if it is; sizes and dim order stay.
+  void set_data_of(const Tensor& base) {
+    set_data(base.data_, base.capacity_, base.is_read_only_);
+  }
+  // Constants of a program and inputs that alias the caller's memory: no kernel may write them.
+  bool is_read_only() const { return is_read_only_; }
+  // False for a tensor that holds elements and was given no memory.
+  bool has_memory() const { return data_ != nullptr || numel_ == 0; }
 
-  // New sizes of the same rank; strides follow the dim order. Throws kInvalidArgument when a static
-  // tensor would change, the rank differs, or the bytes exceed the capacity: the message says which.
+  // Prepares for writing `sizes` of the same rank; strides follow the dim order. Throws
+  // kInvalidArgument when a static tensor would change, the rank differs, the bytes exceed the
+  // capacity or the memory is read-only: the message says which.
   void resize(Span<const int64_t> sizes);
   void set_dynamism(ShapeDynamism dynamism) { dynamism_ = dynamism; }
 
@@ -67,6 +77,7 @@ class Tensor {
   ScalarType type_ = ScalarType::kFloat;
   ShapeDynamism dynamism_ = ShapeDynamism::kStatic;
   uint8_t rank_ = 0;
+  bool is_read_only_ = false;
   std::array<uint8_t, kMaxRank> dim_order_{};
   std::array<int64_t, kMaxRank> sizes_{};
   std::array<int64_t, kMaxRank> strides_{};
