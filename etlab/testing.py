@@ -1,19 +1,91 @@
 """Helpers of the tests: one a kind of test, so that a test is a list of inputs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from etlab.errors import InvalidArgumentError
 
-# Largest accepted difference to eager by dtype, (absolute, relative); None compares bits.
+# Largest accepted difference to eager by dtype, (absolute, relative); other dtypes compare bits.
 TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
     torch.float64: (1e-10, 1e-9),
     torch.float32: (1e-5, 1e-5),
     torch.float16: (1e-3, 2e-3),
     torch.bfloat16: (1e-2, 1.6e-2),
 }
+
+_GUARD_BYTES = 64  # around every output: a kernel that writes outside of it is caught
+_POISON = 0xA5
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOperator:
+    """An operator as the kernel tests see it: its name, its schema, and eager's overload of it."""
+
+    name: str
+    schema: Any
+    overload: torch._ops.OpOverload | None
+
+    @classmethod
+    def resolve(cls, operator: "torch._ops.OpOverload | str") -> "KernelOperator":
+        """Find an operator by overload, by name (`"aten::add.out"`) or by a full schema.
+
+        A full schema (`"executorch_prim::add.Scalar(Scalar a, Scalar b) -> Scalar"`) is for
+        operators that torch does not know; they need a reference in `check_kernel`.
+        """
+        overload: torch._ops.OpOverload | None = None
+        if not isinstance(operator, str):
+            overload, schema = operator, operator._schema
+        elif "(" in operator:
+            schema = torch._C.parse_schema(operator)
+        else:
+            namespace, _, rest = operator.partition("::")
+            base, _, overload_name = rest.partition(".")
+            packet = getattr(getattr(torch.ops, namespace), base)
+            overload = getattr(packet, overload_name or "default")
+            schema = overload._schema
+        suffix = f".{schema.overload_name}" if schema.overload_name else ""
+        return cls(f"{schema.name}{suffix}", schema, overload)
+
+    @property
+    def out_arguments(self) -> list[Any]:
+        """The arguments that are outputs, in schema order."""
+        return [argument for argument in self.schema.arguments if argument.is_out]
+
+    @property
+    def mutated_positions(self) -> list[int]:
+        """Positions of the arguments written in place that are not `out` arguments."""
+        return [
+            index
+            for index, argument in enumerate(self.schema.arguments)
+            if argument.alias_info is not None
+            and argument.alias_info.is_write
+            and not argument.is_out
+        ]
+
+    @property
+    def returns_number(self) -> bool:
+        """Whether the operator is symbolic: its result is a number, not a tensor."""
+        returns = self.schema.returns
+        return len(returns) == 1 and "Tensor" not in str(returns[0].real_type)
+
+    def eager(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """What eager's functional twin computes; the out variant itself where there is none."""
+        assert self.overload is not None, f"{self.name}: torch has no such operator"
+        packet = self.overload.overloadpacket
+        if self.out_arguments and packet.overloads() == [self.overload._overloadname]:
+            return self.eager_out(args, kwargs, None)
+        return packet(*args, **kwargs)
+
+    def eager_out(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], dtype: torch.dtype | None
+    ) -> Any:
+        """What eager's out variant leaves in empty outputs of `dtype`."""
+        assert self.overload is not None, f"{self.name}: torch has no such operator"
+        outputs = {a.name: torch.empty(0, dtype=dtype) for a in self.out_arguments}
+        return self.overload(*args, **kwargs, **outputs)
 
 
 def _describe(tensor: torch.Tensor) -> tuple[int, int, list[int], list[int]]:
@@ -37,7 +109,9 @@ def _native_argument(schema_type: str, value: Any) -> Any:
         return _describe(value)
     if isinstance(value, torch.dtype):
         return scalar_type_of(value)
-    if isinstance(value, torch.memory_format | torch.layout):
+    if isinstance(value, torch.memory_format):
+        return [torch.contiguous_format, torch.preserve_format, torch.channels_last].index(value)
+    if isinstance(value, torch.layout | torch.device):
         return 0
     if isinstance(value, list | tuple):
         if "Tensor" in schema_type:
@@ -47,110 +121,229 @@ def _native_argument(schema_type: str, value: Any) -> Any:
         if "bool" in schema_type:
             return ("bools", [int(item) for item in value])
         return ("ints", [int(item) for item in value])
-    if "[]" in schema_type and isinstance(value, int):  # int[2] given as one int
+    if "List[" in schema_type and isinstance(value, int):  # int[2] given as one int
         return ("ints", [value])
-    if schema_type.startswith("float"):
+    if schema_type.removeprefix("Optional[").startswith("float"):
         return float(value)
     return value
 
 
 def run_kernel(
-    operator: torch._ops.OpOverload,
+    operator: torch._ops.OpOverload | str,
     *args: Any,
-    outputs: Sequence[torch.Tensor],
+    outputs: Sequence[torch.Tensor] = (),
     allow_optimized: bool = True,
     **kwargs: Any,
-) -> list[list[int]]:
-    """Run the native kernel of an out variant on torch tensors.
+) -> Any:
+    """Run the native kernel of an operator on torch tensors.
 
     Args:
-        operator: an out overload, for example `torch.ops.aten.relu.out`.
+        operator: an out overload, for example `torch.ops.aten.relu.out`, its name, or a schema
+            (see `KernelOperator.resolve`).
         *args: its arguments without the outputs, as eager takes them.
-        outputs: dense tensors that the kernel writes, in schema order.
+        outputs: dense tensors that the kernel writes, in schema order. Their memory must hold the
+            result; the kernel may give them other sizes.
         allow_optimized: whether the optimized library may serve the call.
         **kwargs: keyword arguments without the outputs.
 
     Returns:
-        The sizes of the outputs after the call.
+        The sizes of the outputs after the call; for a symbolic operator the number it returns.
 
     Raises:
-        InvalidArgumentError: more or fewer outputs than the schema has.
+        InvalidArgumentError: arguments or outputs do not fit the schema.
         EtlabError: whatever the kernel raises.
     """
     from etlab.runtime import _native
 
+    resolved = KernelOperator.resolve(operator)
     values: list[Any] = []
-    remaining = list(args)
-    pending = list(outputs)
-    for argument in operator._schema.arguments:
+    remaining, named, pending = list(args), dict(kwargs), list(outputs)
+    for argument in resolved.schema.arguments:
         if argument.is_out:
             if not pending:
-                raise InvalidArgumentError(f"{operator}: too few outputs given")
+                raise InvalidArgumentError(f"{resolved.name}: too few outputs given")
             values.append(_describe(pending.pop(0)))
             continue
         if remaining and not argument.kwarg_only:
             value = remaining.pop(0)
-        elif argument.name in kwargs:
-            value = kwargs[argument.name]
         else:
-            value = argument.default_value
+            value = named.pop(argument.name, argument.default_value)
         values.append(_native_argument(str(argument.real_type), value))
-    if pending or remaining:
-        raise InvalidArgumentError(f"{operator}: arguments or outputs left over")
-    name = operator._schema.name
-    if operator._schema.overload_name:
-        name = f"{name}.{operator._schema.overload_name}"
-    sizes, _ = _native.run_kernel(name, values, allow_optimized)
-    return list(sizes[-len(outputs) :])
+    if pending or remaining or named:
+        raise InvalidArgumentError(f"{resolved.name}: arguments or outputs left over")
+    if resolved.returns_number:
+        values.append(None)
+    sizes, number = _native.run_kernel(resolved.name, values, allow_optimized)
+    if resolved.returns_number:
+        return number
+    return list(sizes[len(sizes) - len(outputs) :])
 
 
 def assert_same(actual: torch.Tensor, expected: torch.Tensor, what: str = "output") -> None:
     """Assert equal dtype, shape and values: bits for integers, `TOLERANCES` for floats."""
     assert actual.dtype == expected.dtype, f"{what}: dtype {actual.dtype}, not {expected.dtype}"
     assert actual.shape == expected.shape, f"{what}: shape {actual.shape}, not {expected.shape}"
-    if expected.dtype in TOLERANCES:
-        absolute, relative = TOLERANCES[expected.dtype]
-        torch.testing.assert_close(
-            actual, expected, atol=absolute, rtol=relative, equal_nan=True, msg=lambda m: f"{what}: {m}"
+    if torch.equal(actual, expected):
+        return
+    if expected.dtype not in TOLERANCES:
+        raise AssertionError(f"{what}: {actual} is not {expected}")
+    absolute, relative = TOLERANCES[expected.dtype]
+    torch.testing.assert_close(
+        actual,
+        expected,
+        atol=absolute,
+        rtol=relative,
+        equal_nan=True,
+        msg=lambda message: f"{what}: {message}\nactual {actual}\nexpected {expected}",
+    )
+
+
+class _GuardedOutput:
+    """Poisoned memory for one output between guard bytes.
+
+    Args:
+        like: the expected output.
+        follow_strides: order the dimensions in memory as `like` does, not row-major.
+        is_bound: give the output larger sizes than expected, as a method with dynamic shapes does;
+            the kernel has to shrink it.
+    """
+
+    def __init__(self, like: torch.Tensor, *, follow_strides: bool, is_bound: bool) -> None:
+        self._like = like
+        self._order = list(range(like.dim()))
+        if follow_strides:
+            self._order.sort(key=like.stride, reverse=True)
+        initial = [size + 1 for size in like.shape] if is_bound else list(like.shape)
+        count = 1
+        for size in initial:
+            count *= size
+        width = like.element_size()
+        self._memory = torch.full((count * width + 2 * _GUARD_BYTES,), _POISON, dtype=torch.uint8)
+        self._flat = self._memory[_GUARD_BYTES : _GUARD_BYTES + count * width].view(like.dtype)
+        self.tensor = self._flat.as_strided(initial, self._strides(initial))
+
+    def _strides(self, sizes: Sequence[int]) -> list[int]:
+        strides, step = [0] * len(sizes), 1
+        for dim in reversed(self._order):
+            strides[dim] = step
+            step *= max(sizes[dim], 1)
+        return strides
+
+    def result(self, sizes: list[int], what: str) -> torch.Tensor:
+        """What the kernel left; checks the guards and the sizes."""
+        guards = torch.cat([self._memory[:_GUARD_BYTES], self._memory[-_GUARD_BYTES:]])
+        assert bool((guards == _POISON).all()), f"{what}: wrote outside of the output"
+        assert sizes == list(self._like.shape), f"{what}: size {sizes}, not {self._like.shape}"
+        return self._flat.as_strided(sizes, self._strides(sizes))
+
+
+def _check_out_variant(
+    operator: KernelOperator,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    expected: Sequence[torch.Tensor],
+    library: str,
+) -> None:
+    exotic_layout = any(not tensor.is_contiguous() for tensor in expected)
+    for follow_strides, is_bound in [(False, False), (False, True), (True, False)]:
+        if follow_strides and not exotic_layout:
+            continue
+        outputs = [
+            _GuardedOutput(tensor, follow_strides=follow_strides, is_bound=is_bound)
+            for tensor in expected
+        ]
+        sizes = run_kernel(
+            operator.overload or str(operator.schema),
+            *args,
+            outputs=[output.tensor for output in outputs],
+            allow_optimized=library == "optimized",
+            **kwargs,
         )
-    else:
-        assert torch.equal(actual, expected), f"{what}: {actual} is not {expected}"
+        for index, (output, size, want) in enumerate(zip(outputs, sizes, expected, strict=True)):
+            what = f"{operator.name} [{library}] output {index}"
+            what += " of dynamic size" if is_bound else ""
+            what += f" with strides {list(want.stride())}" if follow_strides else ""
+            assert_same(output.result(size, what), want, what)
+
+
+def _check_in_place(
+    operator: KernelOperator,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    reference: Callable[..., Any] | None,
+    library: str,
+) -> None:
+    judge = reference or operator.overload
+    assert judge is not None, f"{operator.name}: torch has no such operator, give a reference"
+
+    def fresh() -> list[Any]:
+        return [
+            arg.clone() if index in operator.mutated_positions else arg
+            for index, arg in enumerate(args)
+        ]
+
+    wanted, actual = fresh(), fresh()
+    judge(*wanted, **kwargs)
+    run_kernel(
+        operator.overload or str(operator.schema),
+        *actual,
+        allow_optimized=library == "optimized",
+        **kwargs,
+    )
+    for index in operator.mutated_positions:
+        assert_same(actual[index], wanted[index], f"{operator.name} [{library}] argument {index}")
 
 
 def check_kernel(
-    operator: torch._ops.OpOverload,
+    operator: torch._ops.OpOverload | str,
     *args: Any,
-    reference: Any = None,
+    reference: Callable[..., Any] | None = None,
+    out_dtype: torch.dtype | None = None,
     libraries: Sequence[str] = ("portable", "optimized"),
     **kwargs: Any,
 ) -> None:
     """Assert that the native kernels of `operator` compute what eager does.
 
+    Out variants run with poisoned, guarded outputs of the exact size, of a larger size (a dynamic
+    shape's upper bound) and, where eager's result is not contiguous, of eager's strides. In-place
+    operators run on clones of what they write; symbolic ones return a number of the same type.
+
     Args:
-        operator: an out overload; its functional twin in eager is the judge.
+        operator: an out overload, in-place or symbolic operator, by overload, name or full schema;
+            its functional twin in eager is the judge.
         *args: arguments as eager takes them.
-        reference: a function of the same arguments to judge instead (for operators whose out
-            variant eager lacks).
+        reference: a function of the same arguments to judge instead (for operators that torch
+            lacks).
+        out_dtype: dtype of the output where it is not the result's: eager's out variant judges.
         libraries: which kernels to run; "optimized" is skipped where the operator has none.
         **kwargs: keyword arguments.
     """
     from etlab.runtime import _native
 
-    packet = getattr(getattr(torch.ops, operator.namespace), operator._schema.name.split("::")[1])
-    expected = (reference or packet)(*args, **kwargs)
-    expected_list = list(expected) if isinstance(expected, list | tuple) else [expected]
-    name = operator._schema.name
-    if operator._schema.overload_name:
-        name = f"{name}.{operator._schema.overload_name}"
+    resolved = KernelOperator.resolve(operator)
+    libraries = [
+        library
+        for library in libraries
+        if library != "optimized" or _native.has_optimized_kernel(resolved.name)
+    ]
+    if not resolved.returns_number and resolved.mutated_positions:
+        for library in libraries:
+            _check_in_place(resolved, args, kwargs, reference, library)
+        return
+    if reference is not None:
+        expected = reference(*args, **kwargs)
+    elif out_dtype is not None:
+        expected = resolved.eager_out(args, kwargs, out_dtype)
+    else:
+        expected = resolved.eager(args, kwargs)
     for library in libraries:
-        if library == "optimized" and not _native.has_optimized_kernel(name):
+        if resolved.returns_number:
+            number = run_kernel(operator, *args, allow_optimized=library == "optimized", **kwargs)
+            assert type(number) is type(expected), f"{resolved.name}: {number!r}, not {expected!r}"
+            both_nan = number != number and expected != expected
+            assert both_nan or number == expected, f"{resolved.name}: {number!r}, not {expected!r}"
             continue
-        outputs = [torch.empty_strided(t.shape, t.contiguous().stride(), dtype=t.dtype) for t in expected_list]
-        for output in outputs:
-            if output.numel():
-                output.view(torch.uint8).fill_(0xA5) if output.dim() else output.fill_(1)
-        run_kernel(
-            operator, *args, outputs=outputs, allow_optimized=library == "optimized", **kwargs
-        )
-        for index, (actual, want) in enumerate(zip(outputs, expected_list, strict=True)):
-            assert_same(actual, want.detach().contiguous(), f"{name} [{library}] output {index}")
+        tensors = list(expected) if isinstance(expected, list | tuple) else [expected]
+        if reference is not None and out_dtype is not None:
+            tensors = [tensor.to(out_dtype) for tensor in tensors]
+        _check_out_variant(resolved, args, kwargs, [t.detach() for t in tensors], library)
