@@ -1,0 +1,192 @@
+"""`ParityReport`: what every path computed, against one reference, on which data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from etlab import display
+from etlab.errors import EtlabError, InvalidArgumentError
+from etlab.numerics.metrics import all_metrics, metric
+
+if TYPE_CHECKING:
+    import pandas
+
+Status = Literal["ok", "failed", "absent"]
+
+
+class ParityError(EtlabError, AssertionError):
+    """A comparison missed its bounds, or could not be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParityRow:
+    """One output of one path.
+
+    Attributes:
+        path: how it was computed.
+        output: its name or place; empty when the path gave no outputs.
+        status: "ok"; "failed" with a reason; "absent" where this environment has no such path.
+        reason: why there are no numbers.
+        values: metric name to value; None where a metric says nothing about such data.
+        worst_sample: place of the sample with the lowest first metric, for several samples.
+    """
+
+    path: str
+    output: str
+    status: Status = "ok"
+    reason: str = ""
+    values: dict[str, float | None] = field(default_factory=dict)
+    worst_sample: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParityReport:
+    """Paths by outputs, compared with one reference.
+
+    Attributes:
+        model: name of the model.
+        reference: the path that the others are compared with.
+        metrics: names of the metrics, in order.
+        rows: one a path and output.
+        data: what the inputs were, in words.
+        samples: how many samples were compared.
+        warnings: what the reader should know before trusting the numbers.
+    """
+
+    model: str
+    reference: str
+    metrics: tuple[str, ...]
+    rows: tuple[ParityRow, ...]
+    data: str
+    samples: int
+    warnings: tuple[str, ...] = ()
+
+    def row(self, path: str, output: str | int = 0) -> ParityRow:
+        """The row of `path` for an output, by name or place.
+
+        Raises:
+            InvalidArgumentError: the report has no such row.
+        """
+        rows = [row for row in self.rows if row.path == path]
+        for place, row in enumerate(rows):
+            if output in (place, row.output):
+                return row
+        raise InvalidArgumentError(
+            f"parity: no row for path '{path}' and output {output!r}; there are "
+            + ", ".join(f"{row.path}/{row.output}" for row in self.rows)
+        )
+
+    def check(self, paths: Sequence[str] | None = None, **bounds: float) -> None:
+        """Raise unless every compared output keeps the bounds.
+
+        Args:
+            paths: paths that must be there; by default every path that this environment has. A
+                path that failed is an error either way.
+            **bounds: metric name to bound, a least value where higher is better (`sqnr_db=40`,
+                `top1=1.0`), else a largest one (`max_abs=1e-4`).
+
+        Raises:
+            ParityError: a bound is missed or a path gave nothing; the message lists all of them.
+            NotFoundError: a bound names no metric.
+        """
+        rules = {name: metric(name) for name in bounds}
+        wrong: list[str] = []
+        checked = 0
+        for missing in set(paths or ()) - {row.path for row in self.rows}:
+            wrong.append(f"{missing}: not compared in this report")
+        for row in self.rows:
+            if row.path == self.reference and row.status == "ok":
+                continue
+            if paths is not None and row.path not in paths:
+                continue
+            if row.status == "failed" or (row.status == "absent" and paths is not None):
+                wrong.append(f"{row.path}: {row.reason}")
+            if row.status != "ok":
+                continue
+            for name, bound in bounds.items():
+                value = row.values.get(name)
+                if value is None:
+                    if name not in self.metrics:
+                        wrong.append(f"{row.path}: {name} was not computed")
+                    continue
+                checked += 1
+                # Written so that NaN misses every bound.
+                kept = value >= bound if rules[name].higher_is_better else value <= bound
+                if not kept:
+                    sign = "<" if rules[name].higher_is_better else ">"
+                    said = rules[name].format(value)
+                    wrong.append(f"{row.path}, {row.output}: {name} {said} {sign} {bound:g}")
+        if not wrong and not checked and bounds:
+            wrong.append("nothing was compared: no path but the reference gave numbers")
+        if wrong:
+            raise ParityError(
+                f"parity of {self.model} against {self.reference}: " + "; ".join(sorted(wrong))
+            )
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """One row a path and output, a column a metric."""
+        import pandas
+
+        return pandas.DataFrame(
+            [
+                {
+                    "path": row.path,
+                    "output": row.output,
+                    "status": row.status,
+                    **{name: row.values.get(name) for name in self.metrics},
+                    "worst_sample": row.worst_sample,
+                    "reason": row.reason,
+                }
+                for row in self.rows
+            ]
+        )
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        shown = [metric(name) for name in self.metrics]
+        columns = ["path", "output", *(one.label for one in shown)]
+        cells: list[list[str]] = []
+        for row in self.rows:
+            if row.path == self.reference and row.status == "ok":
+                values = ["reference"] + [""] * (len(shown) - 1)
+            elif row.status == "ok":
+                values = [one.format(row.values.get(one.name)) for one in shown]
+            else:
+                values = [row.status] + [""] * (len(shown) - 1)
+            cells.append([row.path, row.output, *values, row.reason])
+        if any(row.reason for row in self.rows):
+            columns.append("reason")
+        else:
+            cells = [line[:-1] for line in cells]
+        return columns, cells
+
+    def __str__(self) -> str:
+        """The table as text."""
+        columns, cells = self._cells()
+        lines = [f"{self.model}, reference {self.reference}, on {self.data}"]
+        lines += [f"note: {warning}" for warning in self.warnings]
+        return "\n".join([*lines, display.text_table(columns, cells)])
+
+    def __repr__(self) -> str:
+        """One line: the first metric of every path."""
+        parts = []
+        for row in self.rows:
+            if row.path == self.reference:
+                continue
+            said = row.status
+            if row.status == "ok" and self.metrics:
+                first = metric(self.metrics[0])
+                said = f"{first.format(row.values.get(first.name))} {first.label}"
+            parts.append(f"{row.path}/{row.output} {said}" if row.output else f"{row.path} {said}")
+        return f"ParityReport({self.model} against {self.reference}: {', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        columns, cells = self._cells()
+        known = {one.label for one in all_metrics().values()}
+        grid = display.table(columns, cells, numeric=[name for name in columns if name in known])
+        notes = [display.note(warning) for warning in self.warnings]
+        return display.card(
+            f"Parity of {self.model} against {self.reference}",
+            *notes,
+            grid,
+            subtitle=f"on {self.data}",
+        )

@@ -1,0 +1,75 @@
+import textwrap
+
+import pytest
+import torch
+
+from etlab.numerics import official
+from etlab.numerics.official import OfficialRuntime, OfficialRuntimeError
+from etlab.numerics.parity import PathAbsentError
+
+
+@pytest.fixture
+def fake_child(tmp_path, monkeypatch):
+    """Make the child a script of the test's own."""
+
+    def install(body):
+        script = tmp_path / "child.py"
+        script.write_text(
+            "import os, signal, sys, time\n"
+            "from etlab.numerics._official_child import read_message, write_message\n"
+            "answers = os.fdopen(os.dup(1), 'wb')\nos.dup2(2, 1)\n"
+            "read_message(sys.stdin.buffer)\n"
+            "write_message(answers, {'ok': True, 'version': '0'})\n" + textwrap.dedent(body)
+        )
+        monkeypatch.setattr(official._official_child, "__file__", str(script))
+        monkeypatch.setattr(official, "is_available", lambda: True)
+
+    return install
+
+
+def test_absent_package_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(official, "is_available", lambda: False)
+    with pytest.raises(PathAbsentError, match=r"pip install 'etlab\[official\]'"):
+        OfficialRuntime(b"")
+
+
+def test_death_is_an_error_with_the_signal_and_the_last_words(fake_child):
+    fake_child("""
+        print("[method.cpp:7] everything broke", file=sys.stderr, flush=True)
+        read_message(sys.stdin.buffer)
+        os.kill(os.getpid(), signal.SIGABRT)
+    """)
+    with OfficialRuntime(b"x") as runtime, pytest.raises(OfficialRuntimeError) as caught:
+        runtime.execute([torch.ones(2)])
+    assert "SIGABRT" in str(caught.value)
+    assert "everything broke" in str(caught.value)
+
+
+def test_silence_ends_with_a_timeout(fake_child):
+    fake_child("time.sleep(60)")
+    with (
+        OfficialRuntime(b"x", timeout=8) as runtime,
+        pytest.raises(OfficialRuntimeError, match="no answer in 8 s"),
+    ):
+        runtime.execute([torch.ones(2)])
+
+
+def test_reason_is_what_the_runtime_wrote_to_standard_error(fake_child):
+    fake_child("""
+        read_message(sys.stdin.buffer)
+        print("noise", file=sys.stderr)
+        print("[registry.cpp:9] kernel 'aten::foo.out' not found.", file=sys.stderr, flush=True)
+        write_message(answers, {"ok": False, "reason": "RuntimeError: error 0x14"})
+    """)
+    with OfficialRuntime(b"x") as runtime, pytest.raises(OfficialRuntimeError) as caught:
+        runtime.execute([])
+    assert "0x14" in str(caught.value)
+    assert "aten::foo.out" in str(caught.value)
+    assert "noise" not in str(caught.value)
+
+
+def test_official_runtime_explains_a_damaged_file():
+    if not official.is_available():
+        pytest.skip("needs the executorch package")
+    with pytest.raises(OfficialRuntimeError, match="ET12"):
+        OfficialRuntime(b"nonsense" * 64)
