@@ -128,6 +128,35 @@ def _native_argument(schema_type: str, value: Any) -> Any:
     return value
 
 
+def native_arguments(
+    operator: KernelOperator,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    outputs: Sequence[torch.Tensor],
+) -> list[Any]:
+    """The values of a call as `_native.run_kernel` takes them, in schema order.
+
+    Raises:
+        InvalidArgumentError: arguments or outputs do not fit the schema.
+    """
+    values: list[Any] = []
+    remaining, named, pending = list(args), dict(kwargs), list(outputs)
+    for argument in operator.schema.arguments:
+        if argument.is_out:
+            if not pending:
+                raise InvalidArgumentError(f"{operator.name}: too few outputs given")
+            values.append(_describe(pending.pop(0)))
+            continue
+        if remaining and not argument.kwarg_only:
+            value = remaining.pop(0)
+        else:
+            value = named.pop(argument.name, argument.default_value)
+        values.append(_native_argument(str(argument.real_type), value))
+    if pending or remaining or named:
+        raise InvalidArgumentError(f"{operator.name}: arguments or outputs left over")
+    return values
+
+
 def run_kernel(
     operator: torch._ops.OpOverload | str,
     *args: Any,
@@ -156,21 +185,7 @@ def run_kernel(
     from etlab.runtime import _native
 
     resolved = KernelOperator.resolve(operator)
-    values: list[Any] = []
-    remaining, named, pending = list(args), dict(kwargs), list(outputs)
-    for argument in resolved.schema.arguments:
-        if argument.is_out:
-            if not pending:
-                raise InvalidArgumentError(f"{resolved.name}: too few outputs given")
-            values.append(_describe(pending.pop(0)))
-            continue
-        if remaining and not argument.kwarg_only:
-            value = remaining.pop(0)
-        else:
-            value = named.pop(argument.name, argument.default_value)
-        values.append(_native_argument(str(argument.real_type), value))
-    if pending or remaining or named:
-        raise InvalidArgumentError(f"{resolved.name}: arguments or outputs left over")
+    values = native_arguments(resolved, args, kwargs, outputs)
     if resolved.returns_number:
         values.append(None)
     sizes, number = _native.run_kernel(resolved.name, values, allow_optimized)

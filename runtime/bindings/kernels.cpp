@@ -5,6 +5,7 @@
 
 #include "runtime/bindings/bindings.h"
 #include "runtime/core/kernel.h"
+#include "runtime/kernels/optimized/instruction_set.h"
 
 namespace py = pybind11;
 
@@ -93,6 +94,16 @@ py::tuple run_one_kernel(const std::string& name, const py::list& arguments, boo
   return py::make_tuple(sizes, last);
 }
 
+// Whether the optimized kernel of an operator would serve these arguments.
+bool supports_optimized(const std::string& name, const py::list& arguments) {
+  const KernelEntry* entry = KernelRegistry::global().find(name);
+  if (entry == nullptr || entry->optimized.run == nullptr) return false;
+  if (entry->optimized.supports == nullptr) return true;
+  CallValues values(arguments);
+  Context context(ThreadPool::shared());
+  return entry->optimized.supports(context, values.arguments());
+}
+
 }  // namespace
 
 void bind_kernels(py::module_& module) {
@@ -103,6 +114,9 @@ void bind_kernels(py::module_& module) {
   });
   module.def("run_kernel", &run_one_kernel, py::arg("name"), py::arg("arguments"),
              py::arg("allow_optimized") = true);
+  module.def("supports_optimized", &supports_optimized, py::arg("name"), py::arg("arguments"));
+  module.def("instruction_set", &instruction_set_name);
+  module.def("use_instruction_set", &use_instruction_set, py::arg("name"));
   module.def("thread_count", [] { return ThreadPool::shared().thread_count(); });
   module.def("set_thread_count", &ThreadPool::set_shared_thread_count);
 }

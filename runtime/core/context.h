@@ -45,15 +45,17 @@ class Context {
 
   // Runs body(begin, end) over [0, count) in pieces of at least `grain`, on the pool when it pays.
   // Pieces must be independent: results may not depend on how the range is cut. Polls interruption.
+  // A body(begin, end, worker) also gets the number of its worker, below thread_count().
   template <typename Body>
   void parallel_for(int64_t count, int64_t grain, const Body& body) {
     check_interrupted();
     if (poller_ == nullptr) {
       pool_->run(count, grain, interrupt_, RangeFunction(body));
     } else {
-      const auto polled = [&](int64_t begin, int64_t end) {
+      const RangeFunction function(body);
+      const auto polled = [&](int64_t begin, int64_t end, int worker) {
         poll();
-        body(begin, end);
+        function(begin, end, worker);
       };
       pool_->run(count, grain, interrupt_, RangeFunction(polled));
     }

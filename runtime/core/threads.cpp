@@ -13,7 +13,7 @@ class ThreadPool::Workers {
  public:
   explicit Workers(int count) {
     for (int i = 1; i < count; ++i) {
-      threads_.emplace_back([this] { work(); });
+      threads_.emplace_back([this, i] { work(i); });
     }
   }
 
@@ -34,7 +34,7 @@ class ThreadPool::Workers {
     Task task{count, grain, interrupt, &body};
     std::unique_lock<std::mutex> owner(owner_, std::defer_lock);
     if (threads_.empty() || pieces <= 1 || is_inside_ || !owner.try_lock()) {
-      task.work();  // alone: too little work, a nested range, or the pool serves another method
+      task.work(0);  // alone: too little work, a nested range, or the pool serves another method
     } else {
       is_inside_ = true;
       {
@@ -43,7 +43,7 @@ class ThreadPool::Workers {
         ++generation_;
       }
       wake_.notify_all();
-      task.work();
+      task.work(0);
       std::unique_lock<std::mutex> lock(mutex_);
       task_ = nullptr;
       done_.wait(lock, [this] { return busy_ == 0; });
@@ -66,12 +66,12 @@ class ThreadPool::Workers {
          const RangeFunction* body)
         : count(count), grain(grain), interrupt(interrupt), body(body) {}
 
-    void work() {
+    void work(int worker) {
       try {
         while (interrupt == nullptr || !interrupt->load(std::memory_order_relaxed)) {
           const int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
           if (begin >= count) return;
-          (*body)(begin, std::min(count, begin + grain));
+          (*body)(begin, std::min(count, begin + grain), worker);
         }
       } catch (...) {
         std::lock_guard<std::mutex> lock(failure_mutex);
@@ -81,7 +81,7 @@ class ThreadPool::Workers {
     }
   };
 
-  void work() {
+  void work(int worker) {
     uint64_t seen = 0;
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
@@ -91,7 +91,7 @@ class ThreadPool::Workers {
       Task* task = task_;
       ++busy_;
       lock.unlock();
-      task->work();
+      task->work(worker);
       lock.lock();
       if (--busy_ == 0) done_.notify_all();
     }

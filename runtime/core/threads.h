@@ -3,22 +3,33 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 namespace etlab {
 
-// A non-owning reference to a callable void(int64_t begin, int64_t end).
+// A non-owning reference to a callable void(int64_t begin, int64_t end), or one that also takes the
+// number of the worker that runs it: 0 to thread_count - 1, never the same for two pieces that run
+// at once, so that scratch memory can be had by worker.
 class RangeFunction {
  public:
   template <typename Body>
   explicit RangeFunction(const Body& body)
-      : body_(&body), call_([](const void* target, int64_t begin, int64_t end) {
-          (*static_cast<const Body*>(target))(begin, end);
+      : body_(&body), call_([](const void* target, int64_t begin, int64_t end, int worker) {
+          const Body& function = *static_cast<const Body*>(target);
+          if constexpr (std::is_invocable_v<const Body&, int64_t, int64_t, int>) {
+            function(begin, end, worker);
+          } else {
+            static_cast<void>(worker);
+            function(begin, end);
+          }
         }) {}
-  void operator()(int64_t begin, int64_t end) const { call_(body_, begin, end); }
+  void operator()(int64_t begin, int64_t end, int worker) const {
+    call_(body_, begin, end, worker);
+  }
 
  private:
   const void* body_;
-  void (*call_)(const void*, int64_t, int64_t);
+  void (*call_)(const void*, int64_t, int64_t, int);
 };
 
 // Workers that share one range at a time with the calling thread. Two methods that run at once may

@@ -1,0 +1,77 @@
+"""The optimized library: every instruction set of this processor, any number of threads."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from etlab.errors import NotSupportedError
+from etlab.runtime import _native
+from etlab.testing import KernelOperator, check_kernel, native_arguments, run_kernel
+from kernels import cases as case_files
+from kernels.case import Case
+
+
+def _fast_cases() -> dict[str, list[Case]]:
+    """The cases that the optimized library has to serve itself, by operator."""
+    found: dict[str, list[Case]] = {}
+    for module in pkgutil.iter_modules(case_files.__path__):
+        cases = importlib.import_module(f"{case_files.__name__}.{module.name}")
+        for case in getattr(cases, "FAST_CASES", []):
+            found.setdefault(case.operator_name, []).append(case)
+    return found
+
+
+FAST_CASES = _fast_cases()
+
+
+@pytest.fixture(params=["generic", "neon", "avx2", "avx512"])
+def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
+    try:
+        _native.use_instruction_set(request.param)
+    except NotSupportedError:
+        pytest.skip(f"this processor has no {request.param}")
+    yield request.param
+    _native.use_instruction_set("best")
+
+
+def _outputs(case: Case) -> list[torch.Tensor]:
+    expected = KernelOperator.resolve(case.operator).eager(case.args, case.kwargs)
+    tensors = expected if isinstance(expected, tuple) else (expected,)
+    return [torch.empty(t.shape, dtype=t.dtype) for t in tensors]
+
+
+@pytest.mark.parametrize("name", sorted(FAST_CASES))
+def test_every_instruction_set_computes_what_eager_does(name: str, instruction_set: str) -> None:
+    for case in FAST_CASES[name]:
+        check_kernel(case.operator, *case.args, libraries=("optimized",), **case.kwargs)
+
+
+@pytest.mark.parametrize("name", sorted(FAST_CASES))
+def test_the_optimized_kernel_takes_the_cases_written_for_it(name: str) -> None:
+    operator = KernelOperator.resolve(name)
+    for case in FAST_CASES[name]:
+        values = native_arguments(operator, case.args, case.kwargs, _outputs(case))
+        assert _native.supports_optimized(name, values), f"left to the portable kernel: {case}"
+
+
+@pytest.mark.parametrize("name", sorted(FAST_CASES))
+def test_results_do_not_depend_on_the_number_of_threads(name: str) -> None:
+    before = _native.thread_count()
+    try:
+        for case in FAST_CASES[name]:
+            one, three = _outputs(case), _outputs(case)
+            for threads, outputs in [(1, one), (3, three)]:
+                _native.set_thread_count(threads)
+                run_kernel(case.operator, *case.args, outputs=outputs, **case.kwargs)
+            for left, right in zip(one, three, strict=True):
+                assert torch.equal(left.nan_to_num(), right.nan_to_num()), str(case)
+    finally:
+        _native.set_thread_count(before)
+
+
+def test_an_unknown_instruction_set_is_refused_in_words() -> None:
+    with pytest.raises(Exception, match="expected avx512, avx2, neon, generic or best"):
+        _native.use_instruction_set("mmx")
