@@ -1,1 +1,15 @@
-"""etlab.exir"""
+"""The compiler: exported programs in, `.pte` programs out. `program` is the place to begin."""
+
+from etlab.exir.config import EdgeCompileConfig
+from etlab.exir.edge import EdgeGraph
+from etlab.exir.partition.compile_spec import CompileSpec
+from etlab.exir.program import EdgeProgramManager, to_edge, to_edge_transform_and_lower
+
+__all__ = [
+    "CompileSpec",
+    "EdgeCompileConfig",
+    "EdgeGraph",
+    "EdgeProgramManager",
+    "to_edge",
+    "to_edge_transform_and_lower",
+]

@@ -1,0 +1,140 @@
+"""Which operators an edge graph may hold, and how a schema reads: functional, view, write.
+
+Everything here is a question about one `OpOverload`, answered once per process.
+"""
+
+import functools
+
+import torch
+from torch._ops import OpOverload, OpOverloadPacket
+
+from etlab.exir.decompose.wheel import WHEEL_OUT_NAMES
+
+aten = torch.ops.aten
+
+# Kept whole in the edge graph although no kernel serves them: a pass expands them before emission.
+EXPANDED_LATER = frozenset({aten.scaled_dot_product_attention.default})
+
+_TENSOR_OPTIONS = {"dtype", "layout", "device", "pin_memory"}
+
+
+def qualified_name(operator: OpOverload) -> str:
+    """`aten::add.out`: the name under which kernels are registered."""
+    overload = operator._schema.overload_name
+    return f"{operator._schema.name}.{overload}" if overload else operator._schema.name
+
+
+@functools.cache
+def out_variant(operator: OpOverload) -> OpOverload | None:
+    """The overload with the same arguments that writes its results into given tensors."""
+    wanted = [(a.name, str(a.type)) for a in operator._schema.arguments]
+    # A factory takes its options from the tensors that it is given to write.
+    without_options = [argument for argument in wanted if argument[0] not in _TENSOR_OPTIONS]
+    packet = operator._overloadpacket
+    for overload_name in packet.overloads():
+        candidate = getattr(packet, overload_name)
+        arguments = candidate._schema.arguments
+        if not any(a.is_out for a in arguments):
+            continue
+        if [(a.name, str(a.type)) for a in arguments if not a.is_out] in (wanted, without_options):
+            return candidate  # type: ignore[no-any-return]  # packets are untyped
+    return None
+
+
+@functools.cache
+def has_kernel(operator: OpOverload) -> bool:
+    """Whether a portable kernel of the official wheel serves `operator` through its out variant.
+
+    Operators of namespaces other than aten count when they have an out variant at all: their
+    author brings the kernel.
+    """
+    name = qualified_name(operator)
+    if name in WHEEL_OUT_NAMES:
+        return True
+    variant = out_variant(operator)
+    if variant is None:
+        return False
+    return operator.namespace != "aten" or qualified_name(variant) in WHEEL_OUT_NAMES
+
+
+@functools.cache
+def is_write(operator: OpOverload) -> bool:
+    """Whether the operator writes one of its arguments."""
+    return bool(operator._schema.is_mutable)
+
+
+@functools.cache
+def is_view(operator: OpOverload) -> bool:
+    """Whether a result shares memory with an argument that is not written."""
+    return any(
+        result.alias_info is not None and not result.alias_info.is_write
+        for result in operator._schema.returns
+    )
+
+
+@functools.cache
+def copy_variant(operator: OpOverload) -> OpOverload | None:
+    """`aten.view_copy.default` of `aten.view.default`; None when there is none with a kernel."""
+    packet = getattr(aten, f"{operator._opname}_copy", None)
+    if not isinstance(packet, OpOverloadPacket):
+        return None
+    if operator._overloadname not in packet.overloads():
+        return None
+    copy = getattr(packet, operator._overloadname)
+    return copy if has_kernel(copy) else None
+
+
+@functools.cache
+def functional_variant(operator: OpOverload) -> OpOverload | None:
+    """`aten.add.Tensor` of `aten.add_.Tensor`, or of `aten.add.out`; None when there is none."""
+    wanted = [(a.name, str(a.type)) for a in operator._schema.arguments if not a.is_out]
+    name = operator._schema.name.split("::")[1]
+    namespace = getattr(torch.ops, operator.namespace)
+    bare = name[:-1] if name.endswith("_") and not name.endswith("__") else name
+    packet = getattr(namespace, bare, None)
+    if not isinstance(packet, OpOverloadPacket):
+        return None
+    for overload_name in packet.overloads():
+        candidate = getattr(packet, overload_name)
+        if candidate._schema.is_mutable:
+            continue
+        if [(a.name, str(a.type)) for a in candidate._schema.arguments] == wanted:
+            return candidate  # type: ignore[no-any-return]  # packets are untyped
+    return None
+
+
+@functools.cache
+def scalar_variant(operator: OpOverload) -> OpOverload | None:
+    """`aten.mul.Scalar` of `aten.mul.Tensor`: for a number in the place of the second tensor."""
+    packet = operator._overloadpacket
+    names = {
+        "Tensor": ("Scalar", "Tensor_Scalar"),
+        "Tensor_mode": ("Scalar_mode",),
+        "Tensor_Tensor": ("Tensor_Scalar",),
+        "self": ("Scalar",),
+    }.get(operator._overloadname, ())
+    for name in names:
+        if name in packet.overloads():
+            candidate = getattr(packet, name)
+            if has_kernel(candidate):
+                return candidate  # type: ignore[no-any-return]  # packets are untyped
+    return None
+
+
+@functools.cache
+def decomposition_table() -> dict[OpOverload, object]:
+    """The official core ATen decompositions, without the composite operators among them.
+
+    Those are asked for their own `decompose()` when met: listing all of them costs 0.1 s.
+    """
+    from torch._decomp import _core_aten_decompositions_post_autograd
+
+    return dict(_core_aten_decompositions_post_autograd())
+
+
+@functools.cache
+def is_composite(operator: OpOverload) -> bool:
+    """Whether the operator's only implementation is a program of other operators."""
+    return operator.namespace != "prim" and torch._C._dispatch_has_kernel_for_dispatch_key(
+        operator.name(), torch._C.DispatchKey.CompositeImplicitAutograd
+    )

@@ -1,0 +1,283 @@
+"""`decompose`: an exported program becomes an `EdgeGraph`."""
+
+import warnings
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.export import ExportedProgram
+from torch.export.graph_signature import (
+    ConstantArgument,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+
+from etlab.errors import LoweringError, UnsupportedOperatorError
+from etlab.exir.decompose.aliases import NoInverseError
+from etlab.exir.decompose.operators import is_write
+from etlab.exir.decompose.walk import Shared, Unsupported, Walk
+from etlab.exir.edge import EdgeGraph
+from etlab.exir.fakes import fake_mode_of
+
+aten = torch.ops.aten
+_STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+
+
+def decompose(
+    program: ExportedProgram,
+    name: str = "forward",
+    *,
+    keep: Collection[OpOverload] = (),
+    allow_unsupported: Collection[str] | None = (),
+) -> EdgeGraph:
+    """Bring an exported program to functional core ATen, in one walk.
+
+    Args:
+        program: what `torch.export.export` returned; it is not changed.
+        name: the method's name.
+        keep: operators to leave whole, because a backend takes them.
+        allow_unsupported: names of operators ("aten.foo.default") that may stay although nothing
+            serves them; None allows all.
+
+    Raises:
+        UnsupportedOperatorError: operators that nothing serves, all of them.
+        LoweringError: the program cannot be brought over.
+    """
+    try:
+        edge, unsupported = _Conversion(program, name, frozenset(keep)).run()
+    except NoInverseError as missing:
+        warnings.warn(
+            f"method '{name}' writes through a view taken by {missing}, which etlab cannot put "
+            "back; falling back to torch's own functionalization, which takes seconds",
+            stacklevel=2,
+        )
+        functional = program.run_decompositions({})
+        edge, unsupported = _Conversion(functional, name, frozenset(keep)).run()
+    if allow_unsupported is not None:
+        refused = [u for u in unsupported if u.operator not in allow_unsupported]
+        if refused:
+            raise UnsupportedOperatorError(_message(name, refused))
+    return edge
+
+
+def source_line(stack_trace: str | None) -> str:
+    """The innermost line of a node's stack trace, `file:line: code`, or "unknown"."""
+    lines = [line.strip() for line in (stack_trace or "").splitlines() if line.strip()]
+    for index in range(len(lines) - 1, -1, -1):
+        if lines[index].startswith("File "):
+            place = lines[index][5:].split(", in ")[0].replace('"', "").replace(", line ", ":")
+            code = lines[index + 1] if index + 1 < len(lines) else ""
+            return f"{place}: {code}" if code else place
+    return "unknown"
+
+
+def _message(name: str, refused: list[Unsupported]) -> str:
+    lines = [
+        f"method '{name}': {len(refused)} operator call(s) have neither a portable kernel nor a "
+        "decomposition:"
+    ]
+    lines += [
+        f"  {u.operator} (node '{u.node}') at {source_line(u.stack_trace)}" for u in refused
+    ]
+    lines.append(
+        "Rewrite these lines with other operators, give them to a backend that takes them "
+        "(partitioner), or register a decomposition."
+    )
+    return "\n".join(lines)
+
+
+class _Conversion:
+    """One program on its way: placeholders, walk, outputs."""
+
+    def __init__(self, program: ExportedProgram, name: str, keep: frozenset[OpOverload]) -> None:
+        self.program = program
+        self.name = name
+        self.nodes = list(program.graph_module.graph.nodes)
+        self.shared = Shared(
+            fake_mode_of(program.graph_module.graph), keep, _mutates(program.graph_module)
+        )
+        self.main = Walk(self.shared)
+        self.env: dict[fx.Node, Any] = {}
+        self.handles: list[fx.Node] = []
+        self.inputs: list[InputSpec] = []
+        self.tensors: dict[str, torch.Tensor] = {}
+
+    def run(self) -> tuple[EdgeGraph, list[Unsupported]]:
+        self._placeholders()
+        (results,) = self.main.walk(self.nodes, self.env, self.program.graph_module)
+        outputs = self._outputs(results)
+        inputs = self._inputs_with_constants()
+        program = self.program
+        edge = EdgeGraph(
+            name=self.name,
+            graph=self.main.graph,
+            inputs=inputs,
+            outputs=outputs,
+            tensors=self.tensors,
+            range_constraints=dict(program.range_constraints),
+            in_spec=program.call_spec.in_spec,
+            out_spec=program.call_spec.out_spec,
+            submodules=self.shared.submodules,
+            example_inputs=program.example_inputs,
+        )
+        return edge, self.shared.unsupported
+
+    def _placeholders(self) -> None:
+        specs = self.program.graph_signature.input_specs
+        olds = [node for node in self.nodes if node.op == "placeholder"]
+        by_storage: dict[Any, fx.Node] = {}
+        self.main.provenance = {}
+        for old, spec in zip(olds, specs, strict=True):
+            if spec.kind in (InputKind.TOKEN, InputKind.CUSTOM_OBJ):
+                raise LoweringError(
+                    f"method '{self.name}': input '{old.name}' is a {spec.kind.name}; only "
+                    "tensors and numbers can be lowered"
+                )
+            val = old.meta.get("val")
+            if spec.kind in _STATE:
+                tensor = self._tensor(spec)
+                if self.shared.mutates and tensor.numel():
+                    place = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+                    if place in by_storage:
+                        self.env[old] = by_storage[place]
+                        continue
+                    self.tensors[str(spec.target)] = tensor.detach().contiguous()
+                else:
+                    place = None
+                    self.tensors[str(spec.target)] = tensor.detach().contiguous()
+                val = self.main.fake(val.shape, val.dtype) if not val.is_contiguous() else val
+                new = self.main.placeholder(old.name, val, is_user_input=False)
+                self.env[old] = new
+                by_storage[place] = new
+            else:
+                new = self.main.placeholder(old.name, val, is_user_input=True)
+                self.env[old] = new
+            new.meta["from_node"] = old.name
+            self.handles.append(new)
+            self.inputs.append(_renamed(spec, new.name))
+        # Only after the last placeholder may other nodes come.
+        for old, spec in zip(olds, specs, strict=True):
+            if spec.kind is InputKind.USER_INPUT:
+                copied = self._contiguous_input(self.env[old])
+                if copied is not self.env[old]:
+                    self.handles[self.handles.index(self.env[old])] = copied
+                    self.env[old] = copied
+
+    def _contiguous_input(self, placeholder: fx.Node) -> fx.Node:
+        """An input in another layout is copied to the contiguous one first."""
+        val = placeholder.meta.get("val")
+        if not isinstance(val, torch.Tensor) or val._has_symbolic_sizes_strides:
+            return placeholder
+        if val.is_contiguous():
+            return placeholder
+        wanted = self.main.fake(val.shape, val.dtype)
+        if not _is_dense(val):
+            placeholder.meta["val"] = wanted
+            return placeholder
+        self.main.provenance = {"from_node": placeholder.name, "debug_handle": 0}
+        return self.main.emit(
+            aten.clone.default, placeholder, val=wanted, memory_format=torch.contiguous_format
+        )
+
+    def _tensor(self, spec: InputSpec) -> torch.Tensor:
+        target = str(spec.target)
+        state = self.program.state_dict
+        found = state[target] if target in state else self.program.constants.get(target)
+        if not isinstance(found, torch.Tensor):
+            raise LoweringError(f"method '{self.name}': no tensor is stored under '{target}'")
+        return found
+
+    def _outputs(self, results: Any) -> list[OutputSpec]:
+        walk = self.main
+        specs = self.program.graph_signature.output_specs
+        nodes: list[Any] = []
+        outputs: list[OutputSpec] = []
+        declared = [spec.target for spec in specs if spec.kind is not OutputKind.USER_OUTPUT]
+        for handle, spec in zip(self.handles, self.inputs, strict=True):
+            if not walk.aliases.was_written(handle):
+                continue
+            kind, target = _mutation(spec)
+            if target in declared:
+                raise LoweringError(f"'{target}' is written both in the graph and by its signature")
+            value = walk.read(handle)
+            nodes.append(value)
+            outputs.append(OutputSpec(kind, TensorArgument(value.name), target))
+        for spec, handle in zip(specs, results, strict=True):
+            value = walk.read(handle)
+            nodes.append(value)
+            argument = (
+                TensorArgument(value.name)
+                if isinstance(value, fx.Node) and isinstance(spec.arg, TensorArgument)
+                else spec.arg
+            )
+            if isinstance(value, fx.Node) and not isinstance(spec.arg, ConstantArgument):
+                argument = type(spec.arg)(value.name)
+            outputs.append(OutputSpec(spec.kind, argument, spec.target))
+        output = walk.graph.output(tuple(nodes))
+        output.meta = {"val": tuple(getattr(n, "meta", {}).get("val", n) for n in nodes)}
+        return outputs
+
+    def _inputs_with_constants(self) -> list[InputSpec]:
+        """The input specs with those of the constants that the walk made, in graph order."""
+        constants = self.main.constants
+        if not constants:
+            return self.inputs
+        specs = iter(self.inputs)
+        ordered: list[InputSpec] = []
+        for node in self.main.graph.nodes:
+            if node.op != "placeholder":
+                continue
+            if node not in constants:
+                ordered.append(next(specs))
+                continue
+            self.tensors[node.name] = constants[node].detach().contiguous()
+            ordered.append(
+                InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), node.name)
+            )
+        return ordered
+
+
+def _renamed(spec: InputSpec, name: str) -> InputSpec:
+    if spec.arg.name == name or isinstance(spec.arg, ConstantArgument):
+        return spec
+    return InputSpec(spec.kind, type(spec.arg)(name), spec.target, spec.persistent)
+
+
+def _mutation(spec: InputSpec) -> tuple[OutputKind, str]:
+    if spec.kind is InputKind.USER_INPUT:
+        return OutputKind.USER_INPUT_MUTATION, spec.arg.name
+    if spec.kind is InputKind.BUFFER:
+        return OutputKind.BUFFER_MUTATION, str(spec.target)
+    raise LoweringError(
+        f"'{spec.target}' is a {spec.kind.name.lower()} and is written in forward(); "
+        "register it as a buffer to make it state"
+    )
+
+
+def _is_dense(val: torch.Tensor) -> bool:
+    """Whether the elements fill the memory without gaps or overlaps."""
+    expected = 1
+    for stride, size in sorted(zip(val.stride(), val.shape, strict=True)):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size if size != 1 else 1
+    return True
+
+
+def _mutates(module: fx.GraphModule) -> bool:
+    """Whether any node of a graph, or of the bodies in it, writes a tensor."""
+    for inner in module.modules():
+        if not isinstance(inner, fx.GraphModule):
+            continue
+        for node in inner.graph.nodes:
+            target = node.target
+            if isinstance(target, OpOverload) and is_write(target):
+                return True
+            if target is aten.batch_norm.default and node.args[5]:
+                return True
+    return False

@@ -1,0 +1,1 @@
+"""Direct rules, one file a family, found by their presence (see `etlab.exir.decompose.plan.rule`)."""

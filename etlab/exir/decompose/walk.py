@@ -1,0 +1,454 @@
+"""The one walk from an exported graph to an edge graph: functional, core ATen, with provenance."""
+
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import HigherOrderOperator, OpOverload
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from etlab.errors import LoweringError
+from etlab.exir.decompose.aliases import Aliases, NoInverseError
+from etlab.exir.decompose.operators import (
+    copy_variant,
+    functional_variant,
+    is_view,
+    is_write,
+    scalar_variant,
+)
+from etlab.exir.decompose.plan import Kind, plan, rule_of
+from etlab.exir.decompose.symbols import Symbols
+from etlab.exir.decompose.templates import (
+    SYMBOLIC,
+    CannotDecomposeError,
+    Constant,
+    Input,
+    Result,
+    Symbol,
+    Template,
+    TensorSpec,
+    map_leaves,
+    record,
+    shared_templates,
+)
+from etlab.exir.fakes import contiguous, fake
+
+aten = torch.ops.aten
+PROVENANCE = ("stack_trace", "nn_module_stack", "torch_fn")
+
+
+@dataclass(slots=True)
+class Unsupported:
+    """An operator that cannot be lowered, and where it stands."""
+
+    operator: str
+    node: str
+    stack_trace: str | None
+
+
+@dataclass(slots=True)
+class Shared:
+    """What the walks of one program (its graph and the bodies of its control flow) share.
+
+    Attributes:
+        mode: the fake mode of the program's meta values.
+        keep: operators that a backend wants whole.
+        mutates: whether anything in the program writes a tensor.
+        unsupported: filled while walking.
+        submodules: bodies of control flow by the name of their `get_attr` nodes.
+        templates: recorded decompositions whose sizes are symbols of this program.
+    """
+
+    mode: FakeTensorMode
+    keep: frozenset[OpOverload]
+    mutates: bool
+    unsupported: list[Unsupported] = field(default_factory=list)
+    submodules: dict[str, Any] = field(default_factory=dict)
+    templates: dict[Any, Template] = field(default_factory=dict)
+
+
+class Walk:
+    """Builds one graph. `lower` brings a call over; rules use `emit`, `item`, `fake` and `write`.
+
+    Attributes:
+        graph: the new graph.
+        constants: placeholders made on the way, by node, with their tensors.
+        aliases: the memory behind the nodes.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.graph = fx.Graph()
+        self.constants: dict[fx.Node, torch.Tensor] = {}
+        self.aliases = Aliases(self)
+        self.symbols = Symbols(self)
+        self.provenance: dict[str, Any] = {}
+        self._items: dict[tuple[fx.Node, int], fx.Node] = {}
+        self._split_views: dict[fx.Node, tuple[fx.Node, list[tuple[Any, ...]]]] = {}
+        self._first_user_input: fx.Node | None = None
+
+    # ---- making nodes -----------------------------------------------------------------------
+
+    def placeholder(self, name: str, val: Any, *, is_user_input: bool) -> fx.Node:
+        """A placeholder, in the order of the calls."""
+        node = self.graph.placeholder(name)
+        node.meta = {"val": val, **self.provenance}
+        if is_user_input and self._first_user_input is None:
+            self._first_user_input = node
+        return node
+
+    def constant(self, tensor: torch.Tensor) -> fx.Node:
+        """A placeholder for a tensor found on the way, put before the user's inputs."""
+        for node, known in self.constants.items():
+            if known is tensor:
+                return node
+        before = self._first_user_input or next(
+            (node for node in self.graph.nodes if node.op != "placeholder"), None
+        )
+        name = f"c_lifted_tensor_{len(self.constants)}"
+        if before is None:
+            node = self.graph.placeholder(name)
+        else:
+            with self.graph.inserting_before(before):
+                node = self.graph.placeholder(name)
+        node.meta = {"val": fake(self.shared.mode, tensor.shape, tensor.dtype)}
+        self.constants[node] = tensor
+        return node
+
+    def raw(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], val: Any) -> fx.Node:
+        """A call node exactly as given, except that handles become the nodes of today's values."""
+        if self.aliases.has_writes:
+            args, kwargs = map_leaves(self.read, args), map_leaves(self.read, kwargs)
+        node = self.graph.create_node("call_function", target, args, kwargs)
+        node.meta = {"val": val, **self.provenance}
+        if isinstance(val, SYMBOLIC):
+            self.symbols.define(val, node)
+        return node
+
+    def emit(self, target: OpOverload, *args: Any, val: Any = None, **kwargs: Any) -> fx.Node:
+        """A call of an operator that may stand in an edge graph; infers `val` when not given."""
+        if val is None:
+            val = self.infer(target, args, kwargs)
+        return self.raw(target, args, kwargs, contiguous(self.shared.mode, val))
+
+    def item(self, node: fx.Node, index: int) -> fx.Node:
+        """Result `index` of a node with several."""
+        known = self._items.get((node, index))
+        if known is not None:
+            return known
+        made = self.raw(operator.getitem, (node, index), {}, node.meta["val"][index])
+        self._items[(node, index)] = made
+        if node in self._split_views:
+            parent, views = self._split_views[node]
+            view, *args = views[index]
+            self.aliases.add_view(made, parent, view, tuple(args), {})
+        return made
+
+    def read(self, value: Any) -> Any:
+        """The node that holds the value of a handle now; anything else unchanged."""
+        return self.aliases.current(value) if isinstance(value, fx.Node) else value
+
+    def write(self, handle: fx.Node, value: fx.Node) -> fx.Node:
+        """Write node `value` into the tensor `handle`, in its dtype and size; returns `handle`."""
+        value = self.read(value)
+        old, new = handle.meta["val"], value.meta["val"]
+        if new.dtype != old.dtype:
+            new = self.fake(new.shape, old.dtype)
+            value = self.emit(aten._to_copy.default, value, dtype=old.dtype, val=new)
+        if tuple(new.shape) != tuple(old.shape):
+            sizes = self.size_arguments(handle)
+            value = self.emit(aten.expand_copy.default, value, sizes, val=old)
+        self.aliases.write(handle, value)
+        return handle
+
+    def fake(self, shape: Iterable[Any], dtype: torch.dtype) -> Any:
+        """A meta value."""
+        return fake(self.shared.mode, tuple(shape), dtype)
+
+    def infer(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """The meta value of a call, by running it on fakes (100 us and more)."""
+
+        def value(leaf: Any) -> Any:
+            return leaf.meta["val"] if isinstance(leaf, fx.Node) else leaf
+
+        with torch.no_grad(), self.shared.mode:
+            return target(*map_leaves(value, args), **map_leaves(value, kwargs))
+
+    def size_arguments(self, tensor: fx.Node) -> list[Any]:
+        """The sizes of a tensor as arguments: numbers, or nodes where they are symbolic."""
+        return self.symbols.arguments(tensor.meta["val"].shape)
+
+    def same(self, tensor: fx.Node, *, is_alias: bool = True) -> fx.Node:
+        """For operators that change nothing: `tensor` itself, or a copy if writes could tell."""
+        if is_alias or not self.shared.mutates:
+            return tensor
+        return self.emit(aten.clone.default, tensor, val=tensor.meta["val"])
+
+    # ---- bringing a call over ---------------------------------------------------------------
+
+    def lower(
+        self, target: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], val: Any = None
+    ) -> Any:
+        """Bring one call into the new graph.
+
+        Args:
+            target: the operator.
+            args: its arguments; tensors are handles.
+            kwargs: its keyword arguments.
+            val: the meta value of the result, when known.
+
+        Returns:
+            The node of the result, or a tuple of nodes, or None for what has no result.
+        """
+        if target in self.shared.keep and not is_write(target) and not is_view(target):
+            return self._keep(target, args, kwargs, val)
+        kind = plan(target)
+        if kind is Kind.KEEP:
+            return self._keep(target, args, kwargs, val)
+        if kind is Kind.RULE:
+            handler: Any = rule_of(target)
+            return handler(self, val, *args, **kwargs)
+        if kind is Kind.VIEW:
+            return self._view(target, args, kwargs, val)
+        if kind is Kind.WRITE:
+            return self._write(target, args, kwargs, val)
+        if kind is Kind.TEMPLATE:
+            return self._paste(target, args, kwargs, val)
+        return self.refuse(target, args, kwargs, val)
+
+    def refuse(self, target: Any, args: Any, kwargs: Any, val: Any) -> Any:
+        """Remember that `target` cannot be lowered, and go on to find the others."""
+        self.shared.unsupported.append(
+            Unsupported(
+                str(target), self.provenance["from_node"], self.provenance.get("stack_trace")
+            )
+        )
+        return self.raw(target, args, kwargs, contiguous(self.shared.mode, val))
+
+    def _keep(self, target: OpOverload, args: Any, kwargs: Any, val: Any) -> fx.Node:
+        for position, argument in enumerate(target._schema.arguments[: len(args)]):
+            if isinstance(args[position], int | float) and str(argument.type) == "Tensor":
+                return self._keep_with_number(target, position, args, kwargs, val)
+        return self.emit(target, *args, val=val, **kwargs)
+
+    def _keep_with_number(
+        self, target: OpOverload, position: int, args: Any, kwargs: Any, val: Any
+    ) -> Any:
+        """A number where the schema says Tensor: the `Scalar` overload, or a constant."""
+        number = args[position]
+        scalar = scalar_variant(target) if position == 1 else None
+        if scalar is not None and isinstance(args[0], fx.Node):
+            return self.emit(scalar, *args, val=val, **kwargs)
+        others = [
+            leaf.meta["val"]
+            for leaf in args
+            if isinstance(leaf, fx.Node) and leaf.meta["val"].dtype is not torch.bool
+        ] or [torch.empty((), dtype=torch.bool)]
+        dtype = torch.result_type(torch.empty((1,), dtype=others[-1].dtype), number)
+        made = self.constant(torch.tensor(number, dtype=dtype))
+        return self._keep(target, (*args[:position], made, *args[position + 1 :]), kwargs, val)
+
+    def _view(self, target: OpOverload, args: Any, kwargs: Any, val: Any) -> fx.Node:
+        copy = copy_variant(target)
+        assert copy is not None
+        tensor = args[0]
+        node = self.emit(copy, *args, val=val, **kwargs)
+        if not self.shared.mutates:
+            return node
+        if isinstance(node.meta["val"], tuple):
+            self._split_views[node] = (tensor, _single_views(target, node, args, kwargs))
+        else:
+            self.aliases.add_view(node, tensor, target, args[1:], kwargs)
+        return node
+
+    def _write(self, target: OpOverload, args: Any, kwargs: Any, val: Any) -> Any:
+        functional = functional_variant(target)
+        written = [
+            (position, argument)
+            for position, argument in enumerate(target._schema.arguments)
+            if argument.alias_info is not None and argument.alias_info.is_write
+        ]
+        if functional is None or len(written) != 1:
+            return self.refuse(target, args, kwargs, val)
+        position, argument = written[0]
+        if argument.is_out:
+            kwargs = dict(kwargs)
+            handle = kwargs.pop(argument.name)
+        else:
+            handle = args[position]
+        value = self.lower(functional, args, kwargs, contiguous(self.shared.mode, val))
+        return self.write(handle, value)
+
+    # ---- templates --------------------------------------------------------------------------
+
+    def _paste(self, target: OpOverload, args: Any, kwargs: Any, val: Any) -> Any:
+        inputs: list[fx.Node] = []
+        key_parts: list[Any] = [target]
+        is_local = False
+
+        def describe(leaf: Any) -> None:
+            nonlocal is_local
+            if not isinstance(leaf, fx.Node):
+                key_parts.append((type(leaf), leaf))
+                return
+            value = leaf.meta["val"]
+            if isinstance(value, torch.Tensor):
+                inputs.append(leaf)
+                shape: Any = tuple(value.shape)
+                if value._has_symbolic_sizes_strides:
+                    is_local = True
+                    shape = tuple(str(size) for size in shape)
+                key_parts.append((shape, value.dtype))
+            else:
+                is_local = True
+                key_parts.append(str(value))
+
+        def structure(leaf: Any) -> None:
+            if isinstance(leaf, list | tuple):
+                key_parts.append(len(leaf))
+                for inner in leaf:
+                    structure(inner)
+            else:
+                describe(leaf)
+
+        structure(args)
+        for name, value in sorted(kwargs.items()):
+            key_parts.append(name)
+            structure(value)
+        key = tuple(key_parts)
+        cache = self.shared.templates if is_local else shared_templates()
+        template = cache.get(key)
+        if template is None:
+            try:
+                template = self._record(target, args, kwargs)
+            except CannotDecomposeError as missing:
+                return self.refuse(missing.operator, args, kwargs, val)
+            cache[key] = template
+        return self._run_template(template, inputs, val)
+
+    def _record(self, target: OpOverload, args: Any, kwargs: Any) -> Template:
+        inputs: list[Any] = []
+
+        def stand_in(leaf: Any) -> Any:
+            if not isinstance(leaf, fx.Node):
+                return leaf
+            value = leaf.meta["val"]
+            if isinstance(value, torch.Tensor):
+                value = self.fake(value.shape, value.dtype)
+                inputs.append(value)
+            return value
+
+        fake_args = map_leaves(stand_in, tuple(args))
+        fake_kwargs = {name: map_leaves(stand_in, kwargs[name]) for name in sorted(kwargs)}
+        return record(target, fake_args, fake_kwargs, inputs, self.shared.mode)
+
+    def _run_template(self, template: Template, inputs: list[fx.Node], val: Any) -> Any:
+        results: list[Any] = []
+
+        def resolve(leaf: Any) -> Any:
+            if isinstance(leaf, Input):
+                return inputs[leaf.index]
+            if isinstance(leaf, Result):
+                made = results[leaf.step]
+                if leaf.item is None:
+                    return made
+                return made[leaf.item] if isinstance(made, tuple) else self.item(made, leaf.item)
+            if isinstance(leaf, Symbol):
+                return self.symbols.argument(leaf.value)
+            if isinstance(leaf, Constant):
+                return self.constant(leaf.tensor)
+            return leaf
+
+        def meta(leaf: Any) -> Any:
+            return self.fake(leaf.shape, leaf.dtype) if isinstance(leaf, TensorSpec) else leaf
+
+        last = len(template.steps) - 1
+        for index, step in enumerate(template.steps):
+            is_result = index == last and template.output == Result(last, None)
+            results.append(
+                self.lower(
+                    step.operator,
+                    map_leaves(resolve, step.args),
+                    map_leaves(resolve, step.kwargs),
+                    val if is_result and val is not None else map_leaves(meta, step.result),
+                )
+            )
+        output = map_leaves(resolve, template.output)
+        return tuple(output) if isinstance(output, list) else output
+
+    # ---- walking ----------------------------------------------------------------------------
+
+    def walk(self, nodes: Iterable[fx.Node], env: dict[fx.Node, Any], owner: Any) -> Any:
+        """Bring over everything but placeholders; `env` maps old nodes to handles.
+
+        Returns:
+            The arguments of the output node, in handles.
+        """
+        from etlab.exir.decompose.control_flow import lower_higher_order
+
+        def handle(leaf: Any) -> Any:
+            return env[leaf] if isinstance(leaf, fx.Node) else leaf
+
+        for position, node in enumerate(nodes):
+            if node.op == "placeholder":
+                continue
+            if node.op == "output":
+                return map_leaves(handle, tuple(node.args))
+            meta = node.meta
+            if node.op == "get_attr":
+                env[node] = self._attribute(owner, str(node.target))
+                continue
+            self.provenance = {key: meta[key] for key in PROVENANCE if key in meta}
+            self.provenance["from_node"] = node.name
+            self.provenance["debug_handle"] = position
+            target: Any = node.target
+            args, kwargs = map_leaves(handle, tuple(node.args)), map_leaves(handle, node.kwargs)
+            val = meta.get("val")
+            try:
+                if isinstance(target, OpOverload):
+                    env[node] = self.lower(target, args, kwargs, val)
+                elif target is operator.getitem:
+                    container, index = args
+                    made = container[index] if isinstance(container, tuple) else None
+                    env[node] = self.item(container, index) if made is None else made
+                elif isinstance(target, HigherOrderOperator):
+                    env[node] = lower_higher_order(self, target, args, kwargs, val)
+                else:
+                    env[node] = self.raw(target, args, kwargs, val)
+            except (LoweringError, NoInverseError):
+                raise
+            except Exception as error:
+                raise LoweringError(
+                    f"{target} (node '{node.name}') could not be lowered: {error}"
+                    f"\n{meta.get('stack_trace') or ''}"
+                ) from error
+        raise LoweringError("the exported graph has no output node")
+
+    def _attribute(self, owner: Any, name: str) -> Any:
+        value = owner
+        for part in name.split("."):
+            value = getattr(value, part)
+        return self.constant(value) if isinstance(value, torch.Tensor) else value
+
+
+def _single_views(
+    target: OpOverload, node: fx.Node, args: Any, kwargs: Any
+) -> list[tuple[Any, ...]]:
+    """The results of a splitting view as views of their own: slices or selections."""
+    parts = node.meta["val"]
+    name = target._opname
+    position = 1 if name == "unbind" else 2
+    dim = args[position] if len(args) > position else kwargs.get("dim", 0)
+    if name == "unbind":
+        return [(aten.select.int, dim, index) for index in range(len(parts))]
+    if name not in ("split", "split_with_sizes"):
+        raise NoInverseError(str(target))
+    views, start = [], 0
+    for part in parts:
+        end = start + part.shape[dim]
+        views.append((aten.slice.Tensor, dim, start, end))
+        start = end
+    return views

@@ -1,0 +1,267 @@
+"""The way through the compiler: `to_edge`, `to_edge_transform_and_lower`, `EdgeProgramManager`.
+
+    exported = torch.export.export(model, inputs)
+    program = to_edge_transform_and_lower(exported, partitioner=[...]).to_executorch()
+    program.save("model.pte")
+
+Export → `decompose` → edge passes → partition → (`to_executorch`) emission passes → `lower`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from torch.export import ExportedProgram
+
+from etlab.errors import InvalidArgumentError, NotFoundError
+from etlab.exir.collector import quiet_collector
+from etlab.exir.config import EdgeCompileConfig
+from etlab.exir.decompose import decompose
+from etlab.exir.edge import EdgeGraph
+from etlab.exir.graph import copy_edge_graph
+from etlab.exir.partition.partitioner import Partitioner
+from etlab.exir.passes.base import Pass
+from etlab.exir.passes.pipeline import EDGE_PASSES, EMISSION_PASSES, run_passes
+from etlab.exir.stages import stage
+from etlab.exir.verify import verify
+
+if TYPE_CHECKING:
+    from etlab.exir.executorch_program import ExecutorchBackendConfig, ExecutorchProgramManager
+
+Programs = ExportedProgram | Mapping[str, ExportedProgram]
+PassType = Pass | Callable[..., Any]
+Passes = Sequence[PassType] | Mapping[str, Sequence[PassType]] | None
+Partitioners = Partitioner | Sequence[Partitioner] | Mapping[str, Any] | None
+
+
+class EdgeProgramManager:
+    """Edge programs, one a method, between `to_edge` and `to_executorch`.
+
+    Managers are values: `transform` and `to_backend` return a new one and leave this one alone.
+    """
+
+    def __init__(
+        self,
+        edge_graphs: Mapping[str, EdgeGraph],
+        constant_methods: Mapping[str, Any] | None = None,
+        compile_config: EdgeCompileConfig | None = None,
+    ) -> None:
+        self._edge_graphs = dict(edge_graphs)
+        self._constant_methods = dict(constant_methods or {})
+        self.compile_config = compile_config or EdgeCompileConfig()
+        self._exported: dict[str, ExportedProgram] = {}
+
+    @property
+    def methods(self) -> set[str]:
+        """Names of the methods."""
+        return set(self._edge_graphs)
+
+    @property
+    def config_methods(self) -> set[str]:
+        """Names of the constant methods."""
+        return set(self._constant_methods)
+
+    @property
+    def edge_graphs(self) -> Mapping[str, EdgeGraph]:
+        """The graphs themselves; copy one (`copy_edge_graph`) before editing it."""
+        return self._edge_graphs
+
+    def edge_graph(self, method_name: str = "forward") -> EdgeGraph:
+        """The graph of one method.
+
+        Raises:
+            NotFoundError: there is no such method.
+        """
+        if method_name not in self._edge_graphs:
+            raise NotFoundError(
+                f"no method '{method_name}'; there are: {', '.join(sorted(self.methods))}"
+            )
+        return self._edge_graphs[method_name]
+
+    def exported_program(self, method_name: str = "forward") -> ExportedProgram:
+        """The method as a `torch.export.ExportedProgram` that runs, built when first asked for."""
+        from etlab.exir.exported import to_exported_program
+
+        if method_name not in self._exported:
+            self._exported[method_name] = to_exported_program(self.edge_graph(method_name))
+        return self._exported[method_name]
+
+    def transform(
+        self, passes: Passes, compile_config: EdgeCompileConfig | None = None
+    ) -> "EdgeProgramManager":
+        """Run passes over a copy.
+
+        Args:
+            passes: for all methods, or by method name; `etlab.exir.passes.base.Pass` objects, or
+                torch.fx passes (callables from a GraphModule to a PassResult).
+            compile_config: replaces the one of `to_edge`.
+        """
+        graphs = dict(self._edge_graphs)
+        with quiet_collector(), stage("edge passes"):
+            for name, own in _by_method(passes, graphs).items():
+                graphs[name] = run_passes(copy_edge_graph(graphs[name]), own or ())
+        return self._next(graphs, compile_config)
+
+    def to_backend(self, partitioner: Partitioners) -> "EdgeProgramManager":
+        """Hand parts of the graphs to backends.
+
+        Args:
+            partitioner: one, several applied in order, or those by method name.
+        """
+        from etlab.exir.partition.lower import partition_and_lower
+
+        graphs = dict(self._edge_graphs)
+        with quiet_collector(), stage("partition"):
+            for name, own in _by_method(partitioner, graphs).items():
+                for one in _sequence(own):
+                    graphs[name] = partition_and_lower(copy_edge_graph(graphs[name]), one)
+        return self._next(graphs, None)
+
+    def to_executorch(
+        self, config: "ExecutorchBackendConfig | None" = None
+    ) -> "ExecutorchProgramManager":
+        """Plan the memory and write the program.
+
+        Args:
+            config: options of the emission.
+        """
+        from etlab.exir.executorch_program import lower_to_executorch
+
+        graphs: dict[str, EdgeGraph] = {}
+        with quiet_collector():
+            with stage("edge passes"):
+                keep_whole = bool(getattr(config, "extended_operators", False))
+                for name, graph in self._edge_graphs.items():
+                    graphs[name] = copy_edge_graph(graph)
+                    if not keep_whole:
+                        run_passes(graphs[name], EMISSION_PASSES)
+            return lower_to_executorch(
+                graphs, constant_methods=self._constant_methods, config=config
+            )
+
+    def _next(
+        self, graphs: Mapping[str, EdgeGraph], config: EdgeCompileConfig | None
+    ) -> "EdgeProgramManager":
+        config = config or self.compile_config
+        if config._check_ir_validity:
+            for graph in graphs.values():
+                verify(graph, allow=_exceptions(config))
+        return EdgeProgramManager(graphs, self._constant_methods, config)
+
+
+def to_edge(
+    programs: Programs,
+    constant_methods: Mapping[str, Any] | None = None,
+    compile_config: EdgeCompileConfig | None = None,
+    generate_etrecord: bool = False,
+) -> EdgeProgramManager:
+    """Bring exported programs to the edge dialect: functional core ATen operators with kernels.
+
+    Args:
+        programs: one exported program (method "forward"), or several by method name.
+        constant_methods: values that the program answers by name.
+        compile_config: how strict to be.
+        generate_etrecord: keep what debugging tools need; the edge graphs always do.
+
+    Raises:
+        UnsupportedOperatorError: operators that nothing serves, all of them with source lines.
+        LoweringError: a program cannot be brought over.
+    """
+    return _to_edge(_named(programs), constant_methods, compile_config, {})
+
+
+def to_edge_transform_and_lower(
+    programs: Programs,
+    transform_passes: Passes = None,
+    partitioner: Partitioners = None,
+    constant_methods: Mapping[str, Any] | None = None,
+    compile_config: EdgeCompileConfig | None = None,
+    generate_etrecord: bool = False,
+) -> EdgeProgramManager:
+    """`to_edge`, then passes, then partitioners, which may keep operators from being taken apart.
+
+    Args:
+        programs: one exported program (method "forward"), or several by method name.
+        transform_passes: passes to run before partitioning, for all methods or by name.
+        partitioner: one, several applied in order, or those by method name.
+        constant_methods: values that the program answers by name.
+        compile_config: how strict to be.
+        generate_etrecord: keep what debugging tools need; the edge graphs always do.
+
+    Raises:
+        UnsupportedOperatorError: operators that neither a kernel nor a backend serves.
+        LoweringError: a program cannot be brought over.
+    """
+    named = _named(programs)
+    partitioners = {
+        name: _sequence(own) for name, own in _by_method(partitioner, named).items()
+    }
+    manager = _to_edge(named, constant_methods, compile_config, partitioners)
+    if transform_passes:
+        manager = manager.transform(transform_passes)
+    if any(partitioners.values()):
+        manager = manager.to_backend(partitioners)
+    return manager
+
+
+def _to_edge(
+    programs: Mapping[str, ExportedProgram],
+    constant_methods: Mapping[str, Any] | None,
+    compile_config: EdgeCompileConfig | None,
+    partitioners: Mapping[str, Sequence[Partitioner]],
+) -> EdgeProgramManager:
+    config = compile_config or EdgeCompileConfig()
+    graphs: dict[str, EdgeGraph] = {}
+    with quiet_collector():
+        for name, program in programs.items():
+            keep = set(config.preserve_ops)
+            for partitioner in partitioners.get(name, ()):
+                operators, _ = partitioner.ops_to_not_decompose(program)
+                keep |= set(operators)
+            allowed = None
+            if config._check_ir_validity:
+                allowed = _exceptions(config) | {str(operator) for operator in keep}
+            with stage("decompose"):
+                edge = decompose(program, name, keep=keep, allow_unsupported=allowed)
+            with stage("edge passes"):
+                run_passes(edge, EDGE_PASSES)
+                if allowed is not None:
+                    verify(edge, allow=allowed)
+            graphs[name] = edge
+    return EdgeProgramManager(graphs, constant_methods, config)
+
+
+def _exceptions(config: EdgeCompileConfig) -> set[str]:
+    listed = (*config._core_aten_ops_exception_list, *config.preserve_ops)
+    return {str(operator) for operator in listed}
+
+
+def _named(programs: Programs) -> Mapping[str, ExportedProgram]:
+    if isinstance(programs, ExportedProgram):
+        return {"forward": programs}
+    if isinstance(programs, Mapping) and all(
+        isinstance(program, ExportedProgram) for program in programs.values()
+    ):
+        return dict(programs)
+    raise InvalidArgumentError(
+        "to_edge: expected a torch.export.ExportedProgram or a dict of them by method name, got "
+        f"{type(programs).__name__}; call torch.export.export(model, inputs) first"
+    )
+
+
+def _by_method(given: Any, methods: Iterable[str]) -> dict[str, Any]:
+    """What each method gets: the same for all, or its own entry."""
+    names = list(methods)
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names, given)
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        raise NotFoundError(
+            f"no method {', '.join(map(repr, unknown))}; there are: {', '.join(sorted(names))}"
+        )
+    return dict(given)
+
+
+def _sequence(given: Any) -> list[Any]:
+    if given is None:
+        return []
+    return list(given) if isinstance(given, Sequence) else [given]
