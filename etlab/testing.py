@@ -362,3 +362,75 @@ def check_kernel(
         if reference is not None and out_dtype is not None:
             tensors = [tensor.to(out_dtype) for tensor in tensors]
         _check_out_variant(resolved, args, kwargs, [t.detach() for t in tensors], library)
+
+
+def export_module(
+    module: torch.nn.Module, inputs: Sequence[Any], **options: Any
+) -> torch.export.ExportedProgram:
+    """Export a module in inference mode, without the strict tracer."""
+    return torch.export.export(module.eval(), tuple(inputs), strict=False, **options)
+
+
+def check_lowering(
+    module: torch.nn.Module,
+    *inputs: Any,
+    more_inputs: Sequence[Sequence[Any]] = (),
+    is_training: bool = False,
+    **export_options: Any,
+) -> Any:
+    """Assert that the edge graph of `module` computes what eager does, state included.
+
+    Args:
+        module: an eager module; it is run on copies of `inputs`, so its buffers change.
+        *inputs: example inputs of the export and of the first run.
+        more_inputs: inputs of further runs, in order, with the state that the runs before left.
+        is_training: export in training mode.
+        **export_options: for `torch.export.export`.
+
+    Returns:
+        The edge graph.
+    """
+    import copy
+
+    from torch.utils import _pytree as pytree
+
+    from etlab.exir import to_edge
+    from etlab.exir.graph import run_edge_graph
+
+    module = module.train() if is_training else module.eval()
+    exported = torch.export.export(
+        copy.deepcopy(module), copy.deepcopy(inputs), strict=False, **export_options
+    )
+    edge = to_edge(exported).edge_graph()
+    for run, given in enumerate((inputs, *more_inputs)):
+        eager_inputs, edge_inputs = copy.deepcopy(tuple(given)), copy.deepcopy(tuple(given))
+        with torch.no_grad():
+            expected = pytree.tree_leaves(module(*eager_inputs))
+        flat = [leaf for leaf in pytree.tree_leaves(edge_inputs) if leaf is not None]
+        outputs, writes = run_edge_graph(edge, flat)
+        for index, (actual, want) in enumerate(zip(outputs, expected, strict=True)):
+            if isinstance(want, torch.Tensor):
+                assert_same(actual, want, f"run {run}, output {index}")
+            else:
+                assert actual == want, f"run {run}, output {index}: {actual} is not {want}"
+        state = {**dict(module.named_buffers()), **dict(module.named_parameters())}
+        for target, value in writes.items():
+            if target in edge.tensors:
+                assert_same(value, state[target], f"run {run}, buffer '{target}'")
+                edge.tensors[target] = value
+        _check_written_inputs(edge, writes, edge_inputs, eager_inputs)
+    return edge
+
+
+def _check_written_inputs(edge: Any, writes: Any, given: Any, after: Any) -> None:
+    """Assert that exactly the inputs that eager changed are written, with eager's values."""
+    from torch.utils import _pytree as pytree
+
+    from etlab.exir.edge import InputKind
+
+    names = [spec.arg.name for spec in edge.inputs if spec.kind is InputKind.USER_INPUT]
+    before = [leaf for leaf in pytree.tree_leaves(given) if leaf is not None]
+    now = [leaf for leaf in pytree.tree_leaves(after) if leaf is not None]
+    for name, old, new in zip(names, before, now, strict=True):
+        if isinstance(new, torch.Tensor):
+            assert_same(writes.get(name, old), new, f"input '{name}' after the call")

@@ -53,6 +53,16 @@ for _name, _packet in _SYNONYMS.items():
 
 
 
+@rule("aten.__lshift__.Scalar")
+def left_shift(walk: Walk, val: Any, tensor: fx.Node, amount: int) -> Any:
+    return walk.lower(aten.bitwise_left_shift.Tensor_Scalar, (tensor, amount), {}, val)
+
+
+@rule("aten.__rshift__.Scalar")
+def right_shift(walk: Walk, val: Any, tensor: fx.Node, amount: int) -> Any:
+    return walk.lower(aten.bitwise_right_shift.Tensor_Scalar, (tensor, amount), {}, val)
+
+
 @rule("aten.clamp_min.default")
 def clamp_min(walk: Walk, val: Any, tensor: fx.Node, bound: Any) -> Any:
     return walk.lower(aten.clamp.default, (tensor, bound), {}, val)
