@@ -143,6 +143,10 @@ def native_arguments(
     remaining, named, pending = list(args), dict(kwargs), list(outputs)
     for argument in operator.schema.arguments:
         if argument.is_out:
+            if "List" in str(argument.real_type):  # a Tensor[] output takes all that are given
+                values.append(_native_argument("List[Tensor]", pending))
+                pending = []
+                continue
             if not pending:
                 raise InvalidArgumentError(f"{operator.name}: too few outputs given")
             values.append(_describe(pending.pop(0)))
