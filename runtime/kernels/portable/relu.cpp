@@ -1,13 +1,12 @@
 #include "runtime/core/kernel.h"
+#include "runtime/kernels/util/unary.h"
 
 namespace etlab {
 namespace {
 
-void relu_out(Context&, const Tensor& self, Tensor& out) {
-  out.resize(self.sizes());
-  const float* x = self.data<float>();
-  float* y = out.data<float>();
-  for (int64_t i = 0; i < self.numel(); ++i) y[i] = x[i] < 0 ? 0 : x[i];
+void relu_out(Context& context, const Tensor& self, Tensor& out) {
+  unary<RealComputeTypes>(context, "aten::relu.out", self, out,
+                          [](auto x) { return x < 0 ? decltype(x){0} : x; });
 }
 
 }  // namespace

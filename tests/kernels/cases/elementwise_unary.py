@@ -1,7 +1,8 @@
-"""Unary operators."""
+"""Unary operators: every dtype on special values, every layout."""
 
-import torch
+from kernels.case import REAL, Case, for_dtypes, layouts, specials
 
-from kernels.case import Case, make_tensor
-
-CASES = [Case("aten::relu.out", (make_tensor(3, 5, dtype=torch.float32),))]
+CASES = [
+    *for_dtypes("aten::relu.out", REAL, lambda dtype: (specials(dtype),)),
+    *[Case("aten::relu.out", (tensor,)) for tensor in layouts()],
+]

@@ -1,0 +1,42 @@
+#include "runtime/kernels/util/promotion.h"
+
+#include "runtime/core/error.h"
+
+namespace etlab {
+
+void ResultType::Category::add(ScalarType other) {
+  type = is_set ? promote_types(type, other) : other;
+  is_set = true;
+}
+
+ResultType& ResultType::add(const Tensor& tensor) {
+  (tensor.dim() == 0 ? zero_dim_ : dimensioned_).add(tensor.type());
+  return *this;
+}
+
+ResultType& ResultType::add(const Scalar& scalar) {
+  number_.add(scalar.type());
+  return *this;
+}
+
+ResultType::Category ResultType::combine(const Category& higher, const Category& lower) {
+  if (!higher.is_set || !lower.is_set) return higher.is_set ? higher : lower;
+  if (is_floating(higher.type)) return higher;
+  if (higher.type == ScalarType::kBool || is_floating(lower.type)) {
+    return {true, promote_types(higher.type, lower.type)};
+  }
+  return higher;
+}
+
+ScalarType ResultType::get() const {
+  return combine(dimensioned_, combine(zero_dim_, number_)).type;
+}
+
+void check_can_cast(const char* op, ScalarType computed, const Tensor& out) {
+  const bool loses_fraction = is_floating(computed) && !is_floating(out.type());
+  const bool loses_number = computed != ScalarType::kBool && out.type() == ScalarType::kBool;
+  ETLAB_CHECK(!loses_fraction && !loses_number, kInvalidArgument, op, ": the result is ",
+              name_of(computed), " and cannot be written to an output of ", name_of(out.type()));
+}
+
+}  // namespace etlab
