@@ -1,0 +1,241 @@
+"""From edge graphs to a program file: the second half of a lowering. Read this first.
+
+    schedule (out variants)  ->  layouts  ->  views  ->  memory plan  ->  emit  ->  file
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from etlab.errors import InvalidArgumentError, NotFoundError, NotSupportedError
+from etlab.exir.dim_order import settle_layouts
+from etlab.exir.edge import EdgeGraph
+from etlab.exir.emit.dump import dump_program
+from etlab.exir.emit.emitter import Emission, EmitOptions, emit_program
+from etlab.exir.emit.file import FileImage, assemble
+from etlab.exir.emit.schema import Program
+from etlab.exir.memory.plan import MemoryPlan
+from etlab.exir.memory.planning import (
+    MemoryPlanningPass,
+    PlannedMemory,
+    mark_unplanned,
+    plan_memory,
+)
+from etlab.exir.schedule import Schedule
+from etlab.exir.stages import stage
+from etlab.exir.to_out import schedule_method
+from etlab.exir.views import elide_views, protect_writes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorchBackendConfig:
+    """How a program is made, with ExecuTorch's documented options.
+
+    Attributes:
+        passes: passes to run on the edge graphs before anything else.
+        memory_planning_pass: how memory is planned: one for all methods, or one by method name.
+            A planner's name is short for `MemoryPlanningPass(memory_planning_algo=name)`.
+        emit_stacktrace: store where in the model each instruction came from.
+        extract_delegate_segments: store delegates behind the FlatBuffer, not inside.
+        segment_alignment: of each segment, in bytes; a power of two.
+        constant_tensor_alignment: of each constant; 16 bytes by default.
+        delegate_alignment: of each delegate's bytes; 16 by default.
+        remove_view_copy: let views share memory instead of copying.
+        external_constants: not served yet: constants go into the program.
+        emit_mutable_buffer_names: store the names of state tensors.
+        extended_operators: allow operators that only etlab's runtime has kernels for.
+    """
+
+    passes: list[Any] = field(default_factory=list)
+    memory_planning_pass: MemoryPlanningPass | str | Mapping[str, MemoryPlanningPass | str] = (
+        MemoryPlanningPass()  # noqa: RUF009 (frozen)
+    )
+    emit_stacktrace: bool = False
+    extract_delegate_segments: bool = True
+    segment_alignment: int = 128
+    constant_tensor_alignment: int | None = None
+    delegate_alignment: int | None = None
+    remove_view_copy: bool = True
+    external_constants: bool | Callable[..., Any] = False
+    emit_mutable_buffer_names: bool = False
+    extended_operators: bool = False
+
+    def __post_init__(self) -> None:
+        if self.external_constants:
+            raise NotSupportedError(
+                "external_constants is not supported yet; leave it False, the constants are stored"
+                " in the program"
+            )
+        for name in ("segment_alignment", "constant_tensor_alignment", "delegate_alignment"):
+            value = getattr(self, name)
+            if value is not None and (value < 1 or value & (value - 1)):
+                raise InvalidArgumentError(f"{name} must be a power of two, not {value}")
+
+    def planning_of(self, method: str) -> MemoryPlanningPass:
+        """The memory planning of a method."""
+        chosen = self.memory_planning_pass
+        if isinstance(chosen, Mapping):
+            chosen = chosen.get(method, MemoryPlanningPass())
+        if isinstance(chosen, str):
+            chosen = MemoryPlanningPass(memory_planning_algo=chosen)
+        return chosen
+
+
+class ExecutorchProgramManager:
+    """A lowered program: its file, and what it was made of."""
+
+    def __init__(
+        self,
+        graphs: Mapping[str, EdgeGraph],
+        memory: Mapping[str, PlannedMemory],
+        emission: Emission,
+        image: FileImage,
+        program: Program,
+    ) -> None:
+        self._graphs = dict(graphs)
+        self._memory = dict(memory)
+        self._emission = emission
+        self._image = image
+        self._program = program
+        self._buffer: bytes | None = None
+
+    @property
+    def methods(self) -> set[str]:
+        """Names of the methods that were lowered."""
+        return set(self._graphs)
+
+    @property
+    def buffer(self) -> bytes:
+        """The file's content.
+
+        Raises:
+            InvalidArgumentError: a weight was changed in place since the program was made.
+        """
+        if self._buffer is None:
+            self._check_unchanged()
+            self._buffer = self._image.to_bytes()
+        return self._buffer
+
+    @property
+    def executorch_program(self) -> Program:
+        """The file's FlatBuffer as dataclasses."""
+        return self._program
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the file."""
+        return self._image.nbytes
+
+    def write_to_file(self, open_file: IO[bytes]) -> None:
+        """Write the program to a file opened in binary mode, without assembling it in memory."""
+        self._check_unchanged()
+        self._image.write(open_file)
+
+    def save(self, path: str | Path) -> None:
+        """Write the program to `path`, whose suffix must be `.pte`.
+
+        Raises:
+            InvalidArgumentError: it has another suffix.
+        """
+        path = Path(path)
+        if path.suffix != ".pte":
+            raise InvalidArgumentError(f"a program's file name must end with .pte, not {path.name!r}")
+        with path.open("wb") as file:
+            self.write_to_file(file)
+
+    def exported_program(self, method_name: str = "forward") -> Any:
+        """The method's edge graph as an `ExportedProgram`."""
+        from etlab.exir.program import to_exported_program
+
+        return to_exported_program(self.edge_graph(method_name))
+
+    def edge_graph(self, method_name: str = "forward") -> EdgeGraph:
+        """The graph that a method was made from; not to be edited."""
+        return self._of(self._graphs, method_name)
+
+    def memory_plan(self, method: str = "forward") -> MemoryPlan:
+        """Where the method's tensors lie."""
+        return self._of(self._memory, method).describe()
+
+    def dump_executorch_program(self, *, verbose: bool = False, out: IO[str] | None = None) -> None:
+        """Print the program as text, to `out` or the standard output."""
+        print(dump_program(self._program, verbose=verbose), file=out)
+
+    def _of[T](self, table: Mapping[str, T], method: str) -> T:
+        if method not in table:
+            names = ", ".join(sorted(table))
+            raise NotFoundError(f"there is no method '{method}'; the program has: {names}")
+        return table[method]
+
+    def _check_unchanged(self) -> None:
+        self._emission.constants.check_unchanged()
+        self._emission.state.check_unchanged()
+
+
+def lower_to_executorch(
+    methods: Mapping[str, EdgeGraph],
+    *,
+    constant_methods: Mapping[str, Any] | None = None,
+    config: ExecutorchBackendConfig | None = None,
+) -> ExecutorchProgramManager:
+    """Make a program of edge graphs.
+
+    Args:
+        methods: verified edge graphs by method name; they are not edited (`config.passes` get
+            copies).
+        constant_methods: methods that return a constant, by name.
+        config: options.
+
+    Raises:
+        UnsupportedOperatorError: operators that no program can hold, all of them.
+        LoweringError: something else that no program can hold.
+    """
+    config = config or ExecutorchBackendConfig()
+    graphs = _run_passes(methods, config)
+    with stage("to out variants"):
+        schedules = {name: _schedule(graph, name, config) for name, graph in graphs.items()}
+    with stage("memory plan"):
+        memory = {
+            name: plan_memory(schedule, config.planning_of(name))
+            for name, schedule in schedules.items()
+        }
+    with stage("emit"):
+        options = EmitOptions(
+            emit_stacktrace=config.emit_stacktrace,
+            emit_mutable_buffer_names=config.emit_mutable_buffer_names,
+            extract_delegate_segments=config.extract_delegate_segments,
+            constant_alignment=config.constant_tensor_alignment or 16,
+            delegate_alignment=config.delegate_alignment or 16,
+        )
+        pairs = {name: (schedules[name], memory[name]) for name in schedules}
+        emission = emit_program(pairs, constant_methods or {}, options)
+    with stage("serialize"):
+        image, program = assemble(
+            emission.program, emission.segments, alignment=config.segment_alignment
+        )
+    return ExecutorchProgramManager(graphs, memory, emission, image, program)
+
+
+def _schedule(graph: EdgeGraph, name: str, config: ExecutorchBackendConfig) -> Schedule:
+    """Calls of out variants, with layouts and shared memory settled."""
+    schedule = schedule_method(graph, extended_operators=config.extended_operators)
+    schedule.name = name
+    settle_layouts(schedule)
+    mark_unplanned(schedule, config.planning_of(name))
+    if config.remove_view_copy:
+        elide_views(schedule)
+    protect_writes(schedule)
+    return schedule
+
+
+def _run_passes(
+    methods: Mapping[str, EdgeGraph], config: ExecutorchBackendConfig
+) -> dict[str, EdgeGraph]:
+    """The graphs after the user's passes, which edit copies."""
+    if not config.passes:
+        return dict(methods)
+    from etlab.exir.graph import copy_edge_graph
+    from etlab.exir.passes.manager import run_passes
+
+    return {name: run_passes(copy_edge_graph(graph), config.passes) for name, graph in methods.items()}

@@ -1,0 +1,36 @@
+"""When each value of a schedule is alive."""
+
+from etlab.exir.memory.interval import Interval
+from etlab.exir.schedule import Role, Schedule, Value
+
+
+def lifetimes(schedule: Schedule, alignment: int) -> dict[Value, Interval]:
+    """The interval of every value that needs planned memory, in order of first use.
+
+    A view counts for the value whose memory it shares. Inputs live from step 0, outputs to the last
+    step, state all the time. One walk over the calls.
+    """
+    end = max(len(schedule.calls) - 1, 0)
+    first: dict[Value, int] = {}
+    last: dict[Value, int] = {}
+
+    def touch(value: Value, step: int) -> None:
+        root = value.root
+        if root.spec is not None and root.is_planned and root.role is not Role.CONSTANT:
+            first.setdefault(root, 0 if root.role is not Role.RESULT else step)
+            last[root] = end if root.role is Role.STATE else max(step, last.get(root, 0))
+
+    for value in schedule.inputs:
+        touch(value, 0)
+    for step, call in enumerate(schedule.calls):
+        for value in call.values():
+            touch(value, step)
+    for output in schedule.outputs:
+        if isinstance(output, Value):
+            touch(output, end)
+    result: dict[Value, Interval] = {}
+    for value, begin in first.items():
+        assert value.spec is not None
+        nbytes = -(-value.spec.nbytes // alignment) * alignment
+        result[value] = Interval(nbytes, begin, last[value])
+    return result

@@ -1,0 +1,283 @@
+"""From an edge graph to a schedule: each operator becomes a call of its out variant."""
+
+import operator as python_operator
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export.graph_signature import ConstantArgument
+
+from etlab.errors import LoweringError, UnsupportedOperatorError
+from etlab.exir.edge import EdgeGraph, InputKind, OutputKind
+from etlab.exir.ops import (
+    ASSERTIONS,
+    COPY_INTO,
+    PRIM_OPERATORS,
+    OutVariant,
+    find_out_variant,
+    scalar_overload,
+)
+from etlab.exir.schedule import Call, Role, Schedule, Value
+from etlab.exir.specs import Bounds, TensorSpec
+
+_DELEGATE_CALL = "executorch_call_delegate"
+_CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+
+
+def schedule_method(graph: EdgeGraph, *, extended_operators: bool = False) -> Schedule:
+    """Make the schedule of a method; the graph stays as it is.
+
+    Args:
+        graph: a functional graph of core operators.
+        extended_operators: allow operators that the official runtime has no kernel for.
+
+    Raises:
+        UnsupportedOperatorError: operators without an out variant or without a kernel, all of them.
+        LoweringError: the graph has something else that no program can hold.
+    """
+    return _Scheduler(graph, extended_operators=extended_operators).run()
+
+
+class _Scheduler:
+    def __init__(self, graph: EdgeGraph, *, extended_operators: bool) -> None:
+        self._graph = graph
+        self._extended = extended_operators
+        self._bounds = Bounds(graph.range_constraints)
+        self._values: dict[fx.Node, Any] = {}
+        self._scalars: dict[tuple[Any, torch.dtype], Value] = {}
+        self._refused: list[str] = []
+        self._schedule = Schedule(graph.name, in_spec=graph.in_spec, out_spec=graph.out_spec)
+
+    def run(self) -> Schedule:
+        placeholders = iter(self._graph.inputs)
+        changed = {
+            (spec.kind, spec.target) for spec in self._graph.outputs if spec.target is not None
+        }
+        for node in self._graph.graph.nodes:
+            if node.op == "placeholder":
+                self._placeholder(node, next(placeholders), changed)
+            elif node.op == "call_function":
+                self._call(node)
+            elif node.op == "output":
+                self._output(node)
+        if self._refused:
+            raise UnsupportedOperatorError(
+                f"method '{self._graph.name}': {len(self._refused)} operator calls cannot be stored"
+                " in a program:\n  " + "\n  ".join(self._refused) + "\nDecompose them, give them"
+                " to a backend, or pass ExecutorchBackendConfig(extended_operators=True) for"
+                " operators that only etlab's runtime has."
+            )
+        return self._schedule
+
+    def _placeholder(self, node: fx.Node, spec: Any, changed: set[tuple[Any, Any]]) -> None:
+        what = f"input '{node.name}'"
+        value = Value(node.name, Role.INPUT, node=node, target=spec.target)
+        if spec.kind in _CONSTANT_KINDS:
+            data = self._graph.tensors.get(spec.target)
+            if data is None:
+                raise LoweringError(f"tensor '{spec.target}' of {what} is not in the graph")
+            is_state = (OutputKind.BUFFER_MUTATION, spec.target) in changed
+            value.role = Role.STATE if is_state else Role.CONSTANT
+            value.data = data.detach()
+            value.spec = self._bounds.spec_of(value.data, what)
+        elif spec.kind is InputKind.USER_INPUT:
+            example = node.meta.get("val")
+            if isinstance(example, torch.Tensor):
+                value.spec = self._bounds.spec_of(example, what)
+                value.is_planned = (OutputKind.USER_INPUT_MUTATION, node.name) not in changed
+            else:
+                value.number = _number_of(example)
+            self._schedule.inputs.append(value)
+        else:
+            raise LoweringError(
+                f"{what} is a {spec.kind.name.lower()}, which no program can hold; remove it from"
+                " the model's interface"
+            )
+        self._values[node] = value
+
+    def _call(self, node: fx.Node) -> None:
+        target = node.target
+        if target in ASSERTIONS:
+            return
+        if target is python_operator.getitem:
+            source, index = node.args
+            assert isinstance(source, fx.Node)
+            if source in self._values:
+                self._values[node] = self._values[source][index]
+            return
+        if _DELEGATE_CALL in str(target):
+            self._delegate(node)
+        elif target in PRIM_OPERATORS:
+            self._prim(node)
+        elif isinstance(target, torch._ops.OpOverload):
+            self._operator(node, target)
+        else:
+            self._refuse(node, "is no operator of a program")
+
+    def _operator(self, node: fx.Node, target: torch._ops.OpOverload) -> None:
+        if not node.users:
+            return  # functional, so nobody can see that it did not run
+        variant = find_out_variant(target)
+        bound = variant.bind(node) if variant is not None else []
+        if variant is not None and _has_number_for_tensor(variant, bound):
+            overload = scalar_overload(target)
+            by_scalar = find_out_variant(overload) if overload is not None else None
+            if by_scalar is not None:
+                variant, bound = by_scalar, by_scalar.bind(node)
+        if variant is None:
+            self._refuse(node, "has no out variant")
+            self._values[node] = self._results_of(node)
+            return
+        if not (variant.is_official or self._extended or _is_custom(variant)):
+            self._refuse(node, f"({variant.full_name}) has no kernel in the official runtime")
+        results = self._results_of(node)
+        self._values[node] = results
+        outputs = list(results) if isinstance(results, tuple) else [results]
+        arguments: list[Any] = []
+        remaining = list(outputs)
+        for argument, value in zip(variant.arguments, bound, strict=True):
+            if argument.is_out:
+                arguments.append(remaining if argument.is_list else remaining.pop(0))
+            elif argument.name == "dim_order" and variant.name.startswith("dim_order_ops::"):
+                arguments.append(list(outputs[0].spec.dim_order))
+            elif argument.base == "Tensor" and isinstance(value, int | float | bool):
+                arguments.append(self._scalar(value, node))
+            else:
+                arguments.append(self._argument(value))
+        self._schedule.calls.append(Call(variant, arguments, outputs, node))
+
+    def _prim(self, node: fx.Node) -> None:
+        result = Value(node.name, Role.NUMBER, number=_zero_of(node.meta.get("val")), node=node)
+        self._values[node] = result
+        arguments = [self._argument(argument) for argument in node.args]
+        operator = PRIM_OPERATORS[node.target]  # type: ignore[index]
+        self._schedule.calls.append(Call(operator, arguments, [result], node))
+
+    def _delegate(self, node: fx.Node) -> None:
+        attribute = node.args[0]
+        assert isinstance(attribute, fx.Node)
+        module = self._graph.submodules[str(attribute.target)]
+        results = self._results_of(node)
+        self._values[node] = results
+        outputs = list(results) if isinstance(results, tuple) else [results]
+        arguments = [self._argument(argument) for argument in node.args[1:]]
+        self._schedule.calls.append(Call(None, arguments, outputs, node, module))
+
+    def _results_of(self, node: fx.Node) -> Any:
+        """The node's results as values: one, or a tuple."""
+        example = node.meta["val"]
+        if isinstance(example, tuple | list):
+            return tuple(
+                self._result(node, f"{node.name}_{index}" if len(example) > 1 else node.name, item)
+                for index, item in enumerate(example)
+            )
+        return self._result(node, node.name, example)
+
+    def _result(self, node: fx.Node, name: str, example: Any) -> Value:
+        if isinstance(example, torch.Tensor):
+            spec = self._bounds.spec_of(example, f"result of '{node.name}'")
+            return Value(name, Role.RESULT, spec=spec, node=node)
+        return Value(name, Role.NUMBER, number=_zero_of(example), node=node)
+
+    def _argument(self, argument: Any) -> Any:
+        if isinstance(argument, fx.Node):
+            return self._values[argument]
+        if isinstance(argument, tuple | list):
+            return [self._argument(item) for item in argument]
+        return argument
+
+    def _scalar(self, number: Any, node: fx.Node) -> Value:
+        """A rank-0 constant for a Python number where only a tensor can stand."""
+        example = node.meta["val"]
+        dtypes = [
+            argument.meta["val"].dtype
+            for argument in node.all_input_nodes
+            if isinstance(argument.meta.get("val"), torch.Tensor)
+        ]
+        dtype = dtypes[0] if dtypes else example.dtype
+        dtype = torch.result_type(torch.empty(1, dtype=dtype), number)
+        key = (repr(number), dtype)
+        if key not in self._scalars:
+            data = torch.tensor(number, dtype=dtype)
+            spec = TensorSpec(dtype, (), ())
+            name = f"_scalar_{len(self._scalars)}"
+            self._scalars[key] = Value(name, Role.CONSTANT, spec=spec, data=data)
+        return self._scalars[key]
+
+    def _output(self, node: fx.Node) -> None:
+        results = node.args[0]
+        assert isinstance(results, tuple | list)
+        writes: list[tuple[Value, Value, Any]] = []
+        targets = {
+            spec.target: place
+            for place, spec in zip(self._placeholders(), self._graph.inputs, strict=True)
+            if spec.target is not None
+        }
+        for spec, result in zip(self._graph.outputs, results, strict=True):
+            if spec.kind is OutputKind.BUFFER_MUTATION:
+                writes.append((targets[spec.target], self._argument(result), result))
+            elif spec.kind is OutputKind.USER_INPUT_MUTATION:
+                changed = next(v for v in self._schedule.inputs if v.name == spec.target)
+                writes.append((changed, self._argument(result), result))
+            elif spec.kind is OutputKind.USER_OUTPUT:
+                is_constant = isinstance(spec.arg, ConstantArgument)
+                given = spec.arg.value if is_constant and result is None else result
+                self._schedule.outputs.append(self._argument(given))
+            else:
+                raise LoweringError(
+                    f"output '{spec.arg}' is a {spec.kind.name.lower()}, which no program can hold"
+                )
+        for place, value, result in writes:
+            if place is not value:
+                source = result if isinstance(result, fx.Node) else None
+                self._schedule.calls.append(Call(COPY_INTO, [place, value, False], [place], source))
+
+    def _placeholders(self) -> list[Value]:
+        return [
+            self._values[node] for node in self._graph.graph.nodes if node.op == "placeholder"
+        ]
+
+    def _refuse(self, node: fx.Node, reason: str) -> None:
+        self._refused.append(f"{node.target} at node '{node.name}' {reason}{_source_line(node)}")
+        self._values.setdefault(node, None)
+
+
+def _has_number_for_tensor(variant: OutVariant, bound: list[Any]) -> bool:
+    return any(
+        argument.base == "Tensor" and isinstance(value, int | float | bool)
+        for argument, value in zip(variant.arguments, bound, strict=True)
+    )
+
+
+def _is_custom(variant: OutVariant) -> bool:
+    """Whether the operator is the user's own, who brings the kernel along."""
+    namespace = variant.name.split("::")[0]
+    return namespace not in ("aten", "dim_order_ops", "quantized_decomposed", "torchao", "llama")
+
+
+def _number_of(example: Any) -> Any:
+    """What an input that is no tensor is stored as."""
+    if isinstance(example, torch.SymInt | torch.SymFloat | torch.SymBool):
+        return _zero_of(example)
+    return example
+
+
+def _zero_of(example: Any) -> Any:
+    if isinstance(example, torch.SymBool | bool):
+        return False
+    if isinstance(example, torch.SymFloat | float):
+        return 0.0
+    return 0
+
+
+def _source_line(node: fx.Node) -> str:
+    """The last line of user code in the node's stack trace, as ` (file:line: code)`."""
+    frames = [
+        line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()
+    ]
+    for index in range(len(frames) - 1, -1, -1):
+        if frames[index].startswith('File "'):
+            place = frames[index].removeprefix('File "').replace('", line ', ":").split(",")[0]
+            code = frames[index + 1] if index + 1 < len(frames) else ""
+            return f" ({place}: {code})"
+    return ""
