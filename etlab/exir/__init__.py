@@ -2,6 +2,7 @@
 
 from etlab.exir.config import EdgeCompileConfig
 from etlab.exir.edge import EdgeGraph
+from etlab.exir.executorch_program import ExecutorchBackendConfig, ExecutorchProgramManager
 from etlab.exir.partition.compile_spec import CompileSpec
 from etlab.exir.program import EdgeProgramManager, to_edge, to_edge_transform_and_lower
 
@@ -10,6 +11,8 @@ __all__ = [
     "EdgeCompileConfig",
     "EdgeGraph",
     "EdgeProgramManager",
+    "ExecutorchBackendConfig",
+    "ExecutorchProgramManager",
     "to_edge",
     "to_edge_transform_and_lower",
 ]

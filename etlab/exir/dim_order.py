@@ -15,7 +15,9 @@ from etlab.exir.schedule import Call, Role, Schedule, Value
 from etlab.exir.specs import TensorSpec, contiguous_order
 
 _CHANNELS_LAST = (0, 2, 3, 1)
-_FOLLOWS_INPUT = frozenset({"aten::convolution", "aten::avg_pool2d", "aten::max_pool2d_with_indices"})
+_FOLLOWS_INPUT = frozenset(
+    {"aten::convolution", "aten::avg_pool2d", "aten::max_pool2d_with_indices"}
+)
 
 
 def settle_layouts(schedule: Schedule) -> None:
@@ -78,7 +80,8 @@ class _Settler:
         stated = call.node.kwargs.get("memory_format")
         source, output = call.arguments[0], call.outputs[0]
         if type(source) is Value and stated in (None, torch.preserve_format):
-            assert source.spec is not None and output.spec is not None
+            assert source.spec is not None
+            assert output.spec is not None
             output.spec = _with_order(output.spec, source.spec.dim_order)
             call.arguments[2] = list(source.spec.dim_order)
         self._calls.append(call)
@@ -116,8 +119,12 @@ class _Settler:
         key = (value, order)
         if key not in self._converted:
             spec = _with_order(value.spec, order)
-            name = f"{value.name}_{'contiguous' if order == contiguous_order(len(order)) else 'nhwc'}"
-            converted = Value(name, value.role, spec, value.data, node=value.node, target=value.target)
+            name = (
+                f"{value.name}_{'contiguous' if order == contiguous_order(len(order)) else 'nhwc'}"
+            )
+            converted = Value(
+                name, value.role, spec, value.data, node=value.node, target=value.target
+            )
             if value.role is not Role.CONSTANT:
                 converted = Value(name, Role.RESULT, spec, node=value.node)
                 arguments = [value, False, list(order), converted]

@@ -1,12 +1,12 @@
 """From edge graphs to a program file: the second half of a lowering. Read this first.
 
-    schedule (out variants)  ->  layouts  ->  views  ->  memory plan  ->  emit  ->  file
+schedule (out variants)  ->  layouts  ->  views  ->  memory plan  ->  emit  ->  file
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from etlab.errors import InvalidArgumentError, NotFoundError, NotSupportedError
 from etlab.exir.dim_order import settle_layouts
@@ -15,6 +15,7 @@ from etlab.exir.emit.dump import dump_program
 from etlab.exir.emit.emitter import Emission, EmitOptions, emit_program
 from etlab.exir.emit.file import FileImage, assemble
 from etlab.exir.emit.schema import Program
+from etlab.exir.graph import copy_edge_graph
 from etlab.exir.memory.plan import MemoryPlan
 from etlab.exir.memory.planning import (
     MemoryPlanningPass,
@@ -22,10 +23,13 @@ from etlab.exir.memory.planning import (
     mark_unplanned,
     plan_memory,
 )
+from etlab.exir.passes.pipeline import run_passes
 from etlab.exir.schedule import Schedule
 from etlab.exir.stages import stage
 from etlab.exir.to_out import schedule_method
 from etlab.exir.views import elide_views, protect_writes
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +66,7 @@ class ExecutorchBackendConfig:
     extended_operators: bool = False
 
     def __post_init__(self) -> None:
+        """Refuse what is not served."""
         if self.external_constants:
             raise NotSupportedError(
                 "external_constants is not supported yet; leave it False, the constants are stored"
@@ -93,6 +98,7 @@ class ExecutorchProgramManager:
         image: FileImage,
         program: Program,
     ) -> None:
+        """Made by `lower_to_executorch`."""
         self._graphs = dict(graphs)
         self._memory = dict(memory)
         self._emission = emission
@@ -140,13 +146,15 @@ class ExecutorchProgramManager:
         """
         path = Path(path)
         if path.suffix != ".pte":
-            raise InvalidArgumentError(f"a program's file name must end with .pte, not {path.name!r}")
+            raise InvalidArgumentError(
+                f"a program's file name must end with .pte, not {path.name!r}"
+            )
         with path.open("wb") as file:
             self.write_to_file(file)
 
     def exported_program(self, method_name: str = "forward") -> Any:
         """The method's edge graph as an `ExportedProgram`."""
-        from etlab.exir.program import to_exported_program
+        from etlab.exir.exported import to_exported_program
 
         return to_exported_program(self.edge_graph(method_name))
 
@@ -162,7 +170,7 @@ class ExecutorchProgramManager:
         """Print the program as text, to `out` or the standard output."""
         print(dump_program(self._program, verbose=verbose), file=out)
 
-    def _of[T](self, table: Mapping[str, T], method: str) -> T:
+    def _of(self, table: Mapping[str, _Found], method: str) -> _Found:
         if method not in table:
             names = ", ".join(sorted(table))
             raise NotFoundError(f"there is no method '{method}'; the program has: {names}")
@@ -235,7 +243,8 @@ def _run_passes(
     """The graphs after the user's passes, which edit copies."""
     if not config.passes:
         return dict(methods)
-    from etlab.exir.graph import copy_edge_graph
-    from etlab.exir.passes.manager import run_passes
-
-    return {name: run_passes(copy_edge_graph(graph), config.passes) for name, graph in methods.items()}
+    graphs = {name: copy_edge_graph(graph) for name, graph in methods.items()}
+    with stage("edge passes"):
+        for graph in graphs.values():
+            run_passes(graph, config.passes)
+    return graphs

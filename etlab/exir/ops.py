@@ -202,7 +202,7 @@ def find_out_variant(operator: torch._ops.OpOverload) -> OutVariant | None:
     functional = [argument for argument in schema.arguments if not argument.is_out]
     packet = _family(operator)
     matches: list[tuple[tuple[bool, int], OutVariant]] = []
-    for overload in packet.overloads():
+    for overload in packet.overloads():  # type: ignore[no-untyped-call]  # torch's
         candidate = getattr(packet, overload)._schema
         variant = _match(candidate, functional, schema.name)
         if variant is not None and len(candidate.arguments):
@@ -241,9 +241,10 @@ def _family(operator: torch._ops.OpOverload) -> torch._ops.OpOverloadPacket:
     if returns_view:
         name = operator._schema.name.split("::")[1] + "_copy"
         copy = getattr(getattr(torch.ops, operator.namespace), name, None)
-        if copy is not None:
+        if isinstance(copy, torch._ops.OpOverloadPacket):
             return copy
-    return operator.overloadpacket
+    packet: torch._ops.OpOverloadPacket = operator.overloadpacket
+    return packet
 
 
 def _match(

@@ -9,7 +9,7 @@ import torch
 from torch.utils._sympy.value_ranges import bound_sympy
 
 from etlab.errors import LoweringError
-from etlab.exir.emit.schema import TensorShapeDynamism
+from etlab.exir.emit.enums import TensorShapeDynamism
 
 _LARGEST_SIZE = 2**31 - 1
 
@@ -89,6 +89,7 @@ class Bounds:
     """Largest values of symbolic sizes, from a program's range constraints."""
 
     def __init__(self, range_constraints: Mapping[Any, Any]) -> None:
+        """Bounds of the symbols in `range_constraints`."""
         self._ranges = dict(range_constraints)
         self._known: dict[Any, int] = {}
 

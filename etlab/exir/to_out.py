@@ -215,13 +215,14 @@ class _Scheduler:
         }
         for spec, result in zip(self._graph.outputs, results, strict=True):
             if spec.kind is OutputKind.BUFFER_MUTATION:
-                writes.append((targets[spec.target], self._argument(result), result))
+                writes.append((targets[str(spec.target)], self._argument(result), result))
             elif spec.kind is OutputKind.USER_INPUT_MUTATION:
                 changed = next(v for v in self._schedule.inputs if v.name == spec.target)
                 writes.append((changed, self._argument(result), result))
             elif spec.kind is OutputKind.USER_OUTPUT:
-                is_constant = isinstance(spec.arg, ConstantArgument)
-                given = spec.arg.value if is_constant and result is None else result
+                given = result
+                if result is None and isinstance(spec.arg, ConstantArgument):
+                    given = spec.arg.value
                 self._schedule.outputs.append(self._argument(given))
             else:
                 raise LoweringError(
@@ -233,9 +234,7 @@ class _Scheduler:
                 self._schedule.calls.append(Call(COPY_INTO, [place, value, False], [place], source))
 
     def _placeholders(self) -> list[Value]:
-        return [
-            self._values[node] for node in self._graph.graph.nodes if node.op == "placeholder"
-        ]
+        return [self._values[node] for node in self._graph.graph.nodes if node.op == "placeholder"]
 
     def _refuse(self, node: fx.Node, reason: str) -> None:
         self._refused.append(f"{node.target} at node '{node.name}' {reason}{_source_line(node)}")

@@ -62,14 +62,27 @@ class OfficialRuntime:
             stderr=self._stderr,
             env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"},
         )
-        content = torch.zeros(0, dtype=torch.uint8)
-        if program:
-            content = torch.frombuffer(bytearray(program), dtype=torch.uint8)
         try:
-            self.version = str(self._ask({"load": content, "method": method})["version"])
+            self.load(program, method=method)
         except BaseException:
             self.close()
             raise
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the child can still be asked."""
+        return self._child.poll() is None
+
+    def load(self, program: bytes, *, method: str = "forward") -> None:
+        """Load another program into the same child, in place of the one before.
+
+        Raises:
+            OfficialRuntimeError: the runtime does not load it.
+        """
+        content = torch.zeros(0, dtype=torch.uint8)
+        if program:
+            content = torch.frombuffer(bytearray(program), dtype=torch.uint8)
+        self.version = str(self._ask({"load": content, "method": method})["version"])
 
     def execute(self, inputs: Sequence[Any]) -> list[Any]:
         """Run the method on flat inputs; the flat outputs are the caller's own."""

@@ -1,1 +1,1 @@
-"""etlab.exir.emit"""
+"""Emission: schema, writer, reader, file, dump."""

@@ -14,7 +14,7 @@ _SAMPLE = 64
 
 
 def raw_bytes(tensor: torch.Tensor, dim_order: tuple[int, ...], name: str) -> Raw:
-    """The elements of a tensor in the order of its dimensions in memory, without a copy if possible.
+    """The elements of a tensor as they lie in memory, without a copy if possible.
 
     Raises:
         LoweringError: the tensor holds no data.

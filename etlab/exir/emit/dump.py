@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from etlab.exir.emit import schema
+from etlab.exir.emit.enums import TensorShapeDynamism
 
 _DTYPE_NAMES = {"FLOAT": "f32", "DOUBLE": "f64", "HALF": "f16", "BFLOAT16": "bf16", "BOOL": "bool"}
 _DTYPE_NAMES |= {"BYTE": "u8", "CHAR": "i8", "SHORT": "i16", "INT": "i32", "LONG": "i64"}
@@ -89,13 +90,15 @@ def describe_value(value: schema.KernelTypes | None) -> str:
 
 def _describe_tensor(tensor: schema.Tensor) -> str:
     name = _DTYPE_NAMES.get(tensor.scalar_type.name, tensor.scalar_type.name.lower())
-    bound = "" if tensor.shape_dynamism is schema.TensorShapeDynamism.STATIC else "<="
+    bound = "" if tensor.shape_dynamism is TensorShapeDynamism.STATIC else "<="
     text = f"{name}[{', '.join(f'{bound}{size}' for size in tensor.sizes or ())}]"
     order = list(tensor.dim_order or ())
     if order != sorted(order):
         text += f" order {order}"
     if tensor.data_buffer_idx:
-        text += f" {'initially' if tensor.allocation_info else 'constant'} #{tensor.data_buffer_idx}"
+        text += (
+            f" {'initially' if tensor.allocation_info else 'constant'} #{tensor.data_buffer_idx}"
+        )
     if tensor.allocation_info:
         text += f" @{tensor.allocation_info.memory_id}+{tensor.allocation_info.memory_offset}"
     if tensor.extra_tensor_info and tensor.extra_tensor_info.fully_qualified_name:

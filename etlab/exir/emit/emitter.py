@@ -7,6 +7,7 @@ from typing import Any
 from etlab.errors import InvalidArgumentError, LoweringError
 from etlab.exir.emit import schema
 from etlab.exir.emit.constants import DataTable
+from etlab.exir.emit.enums import DataLocation
 from etlab.exir.emit.file import Segment
 from etlab.exir.emit.method import constant_plan, emit_method
 from etlab.exir.memory.planning import PlannedMemory
@@ -86,9 +87,9 @@ class _Shared:
                     f"two delegates store different bytes under the name '{key}'; a backend's names"
                     " must tell their content apart"
                 )
-        reference = schema.BackendDelegateDataReference(schema.DataLocation.INLINE, place)
+        reference = schema.BackendDelegateDataReference(DataLocation.INLINE, place)
         if self._options.extract_delegate_segments:  # segment 0 holds the constants
-            reference = schema.BackendDelegateDataReference(schema.DataLocation.SEGMENT, place + 1)
+            reference = schema.BackendDelegateDataReference(DataLocation.SEGMENT, place + 1)
         specs = [schema.CompileSpec(spec.key, bytes(spec.value)) for spec in module.compile_specs]
         return schema.BackendDelegate(module.backend_id, reference, tuple(specs))
 

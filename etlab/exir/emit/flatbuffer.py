@@ -7,11 +7,12 @@ Equal vectors and strings are stored once.
 
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, cast
 
-import flatbuffers
+import flatbuffers  # type: ignore[import-untyped]  # it ships no types
 
 from etlab.exir.emit.fields import Items, OneOf, Scalar, Table, Tables, Text, table_fields
 
@@ -56,14 +57,7 @@ class _Layout:
 
     def __init__(self, table: type) -> None:
         self.fields = table_fields(table)
-        names = [field.name for field in self.fields]
-        if not names:
-            self.values = _no_values
-        elif len(names) == 1:
-            get = attrgetter(names[0])
-            self.values = lambda item: (get(item),)
-        else:
-            self.values = attrgetter(*names)
+        self.values = _getter([field.name for field in self.fields])
         self.records: dict[tuple[tuple[int, str], ...], _Record] = {}
 
     def record(self, present: tuple[tuple[int, str], ...]) -> _Record:
@@ -74,12 +68,15 @@ class _Layout:
         return record
 
 
-def _no_values(_: Any) -> tuple[Any, ...]:
-    return ()
+def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """A function from an item to the tuple of its attributes."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda item: tuple(getattr(item, name) for name in names)
 
 
 def _make_record(present: tuple[tuple[int, str], ...]) -> _Record:
-    """Place the present fields: the widest first, and a 4-byte one in the gap before 8-byte ones."""
+    """Place the present fields: the widest first, a 4-byte one in the gap before 8-byte ones."""
     sizes = [_SIZES.get(code, 4) for _, code in present]
     order = sorted(range(len(present)), key=lambda index: (-sizes[index], present[index][0]))
     if 8 in sizes and 4 in sizes:
@@ -158,7 +155,7 @@ class _Writer:
         builder.Prep(record.alignment, size)
         builder.head -= size
         head = builder.head
-        offset = len(builder.Bytes) - head
+        offset: int = len(builder.Bytes) - head
         packed = [values[index] for index in record.order]
         for index in record.references:
             packed[index] = offset - record.positions[index] - packed[index]

@@ -56,7 +56,9 @@ def tensor_entry(value: Value, buffer_index: int) -> schema.Tensor:
     spec = value.spec
     assert spec is not None
     if any(size >= _LARGEST_SIZE for size in spec.sizes):
-        raise LoweringError(f"'{value.name}' has sizes {spec.sizes}; a program stores 32 bits a size")
+        raise LoweringError(
+            f"'{value.name}' has sizes {spec.sizes}; a program stores 32 bits a size"
+        )
     return schema.Tensor(
         scalar_type=scalar_type_of(spec.dtype),
         sizes=spec.sizes,
@@ -104,9 +106,7 @@ class _MethodEmitter:
             places = [self._delegate_argument(item, call) for item in call.arguments]
             places += [self._index(output) for output in call.outputs]
             self._delegates.append(self._shared.delegate(call.delegate))
-            return schema.Instruction(
-                schema.DelegateCall(len(self._delegates) - 1, tuple(places))
-            )
+            return schema.Instruction(schema.DelegateCall(len(self._delegates) - 1, tuple(places)))
         names = (call.operator.name, call.operator.overload)
         place = self._operators.setdefault(names, len(self._operators))
         if isinstance(call.operator, OutVariant):
@@ -173,7 +173,8 @@ class _MethodEmitter:
             return self._number_entry(value)
         root = value.root
         if root.role is Role.CONSTANT:
-            assert root.data is not None and root.spec is not None
+            assert root.data is not None
+            assert root.spec is not None
             index = self._shared.constants.add(root.data, root.spec.dim_order, root.name)
             return tensor_entry(value, index)
         if not root.is_planned:

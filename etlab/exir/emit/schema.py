@@ -5,9 +5,9 @@ them, `dump` prints them.
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Annotated
 
+from etlab.exir.emit.enums import DataLocation, DeviceType, TensorDataLocation, TensorShapeDynamism
 from etlab.exir.emit.fields import (
     AlignedBytes,
     Boolean,
@@ -31,35 +31,6 @@ from etlab.exir.emit.scalar_type import ScalarType
 
 FILE_IDENTIFIER = b"ET12"
 SCHEMA_VERSION = 0
-
-
-class TensorShapeDynamism(IntEnum):
-    """Whether a tensor's sizes can change when the program runs."""
-
-    STATIC = 0
-    DYNAMIC_BOUND = 1
-    DYNAMIC_UNBOUND = 2
-
-
-class TensorDataLocation(IntEnum):
-    """Where a constant's bytes are."""
-
-    SEGMENT = 0
-    EXTERNAL = 1
-
-
-class DataLocation(IntEnum):
-    """Where a delegate's bytes are."""
-
-    INLINE = 0
-    SEGMENT = 1
-
-
-class DeviceType(IntEnum):
-    """Where a tensor lives."""
-
-    CPU = 0
-    CUDA = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ class ValueTable:
     """The entries made so far; a value is known by its index."""
 
     def __init__(self) -> None:
+        """An empty table."""
         self.entries: list[EValue] = []
         self._known: dict[Any, int] = {}
 

@@ -39,7 +39,9 @@ class _Object:
         self.longest = max(self.longest, interval.last - interval.first)
 
 
-def greedy(intervals: Sequence[Interval], *, allow_overlapping_allocations: bool = True) -> list[int]:
+def greedy(
+    intervals: Sequence[Interval], *, allow_overlapping_allocations: bool = True
+) -> list[int]:
     """Offsets by size, largest first.
 
     Args:
@@ -55,7 +57,9 @@ def greedy(intervals: Sequence[Interval], *, allow_overlapping_allocations: bool
     ascending = sorted(range(len(intervals)), key=lambda index: intervals[index].nbytes)
     for index in reversed(ascending):
         interval = intervals[index]
-        homes[index] = _find_home(objects, interval, allow_side_by_side=allow_overlapping_allocations)
+        homes[index] = _find_home(
+            objects, interval, allow_side_by_side=allow_overlapping_allocations
+        )
         objects[homes[index][0]].place(interval, homes[index][1])
     starts = [0, *accumulate(item.nbytes for item in objects)]
     return [starts[homes[index][0]] + homes[index][1] for index in range(len(intervals))]

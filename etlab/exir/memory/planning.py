@@ -43,6 +43,7 @@ class MemoryPlanningPass:
     alignment: int = 16
 
     def __post_init__(self) -> None:
+        """Refuse what is not served."""
         if self.alignment < 1 or self.alignment & (self.alignment - 1):
             raise InvalidArgumentError(
                 f"MemoryPlanningPass: alignment must be a power of two, not {self.alignment}"
