@@ -20,14 +20,14 @@ void convolution_depthwise(Context& context, const ConvolutionShape& shape,
   const int64_t worker_size = frame_size + flat + kOverrun;
   float* scratch = context.allocate<float>(worker_size * context.thread_count());
   const int64_t outputs = shape.group_outputs();
-  const int64_t grain = 1 + (1 << 18) / (outputs * flat * shape.taps() + 1);
+  const int64_t grain = 1 + (1 << 19) / (outputs * flat * shape.taps() + 1);
   context.parallel_for(
       shape.batch * shape.groups, grain, [&](int64_t begin, int64_t end, int worker) {
         float* padded = scratch + worker * worker_size;
         float* sums = padded + frame_size;
-        std::fill(padded + frame.plane_size(), sums, 0.0f);
+        std::fill(padded, sums, 0.0f);
         for (int64_t plane = begin; plane < end; ++plane) {
-          frame.fill(kernels, data.input + plane * shape.input_plane(), padded);
+          frame.fill(kernels, data.input + plane * shape.input_plane(), true, padded);
           for (int64_t i = 0; i < outputs; ++i) {
             const int64_t channel = plane % shape.groups * outputs + i;
             kernels.depthwise(padded, frame.tap_offsets().data(),

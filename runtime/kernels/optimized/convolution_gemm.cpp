@@ -56,7 +56,7 @@ void convolution_by_gemm(Context& context, const ConvolutionShape& shape,
     const float* input = data.input + image * shape.input_channels * shape.input_plane();
     context.parallel_for(shape.input_channels, grain, [&](int64_t begin, int64_t end) {
       for (int64_t channel = begin; channel < end; ++channel) {
-        frame.fill(kernels, input + channel * shape.input_plane(),
+        frame.fill(kernels, input + channel * shape.input_plane(), false,
                    frames + channel * frame.plane_size());
       }
     });

@@ -34,7 +34,8 @@ int64_t Frame::phase_of(int64_t row, int64_t column) {
   return static_cast<int64_t>(phase_rows_.size()) - 1;
 }
 
-void Frame::fill(const FrameKernels& kernels, const float* input, float* frame) const {
+void Frame::fill(const FrameKernels& kernels, const float* input, bool has_zero_border,
+                 float* frame) const {
   const FramePlane plane{input,
                          shape_.height,
                          shape_.width,
@@ -46,7 +47,8 @@ void Frame::fill(const FrameKernels& kernels, const float* input, float* frame) 
                          pitch_,
                          static_cast<int64_t>(phase_rows_.size()),
                          phase_rows_.data(),
-                         phase_columns_.data()};
+                         phase_columns_.data(),
+                         has_zero_border};
   kernels.fill(plane, frame);
 }
 

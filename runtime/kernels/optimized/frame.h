@@ -18,8 +18,10 @@ class Frame {
   int64_t pitch() const { return pitch_; }
   int64_t plane_size() const { return static_cast<int64_t>(phase_rows_.size()) * rows_ * pitch_; }
   const std::vector<int64_t>& tap_offsets() const { return tap_offsets_; }
-  // Fills one plane of plane_size() floats from (height, width).
-  void fill(const FrameKernels& kernels, const float* input, float* frame) const;
+  // Fills one plane of plane_size() floats from (height, width), with its zeros where they are not
+  // left from a plane before.
+  void fill(const FrameKernels& kernels, const float* input, bool has_zero_border,
+            float* frame) const;
 
  private:
   int64_t phase_of(int64_t row, int64_t column);

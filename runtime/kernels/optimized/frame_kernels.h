@@ -19,6 +19,7 @@ struct FramePlane {
   int64_t phase_count;
   const int32_t* phase_rows;     // (phase_count) which row of the stride
   const int32_t* phase_columns;  // (phase_count) which column of the stride
+  bool has_zero_border;          // what padding leaves is zero already
 };
 
 // A run of a panel's columns that lies in one row of a phase.

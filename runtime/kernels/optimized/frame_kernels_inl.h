@@ -29,41 +29,64 @@ ETLAB_INLINE void copy_every_second(const float* in, float* out, int64_t count) 
   for (; i + kWidth < count; i += kWidth) {
     store(out + i, even_elements(load(in + 2 * i), load(in + 2 * i + kWidth)));
   }
-  for (; i < count; ++i) out[i] = in[2 * i];
+  if (i == count) return;
+  const int left = static_cast<int>(count - i);
+  const int in_second = 2 * left - 1 - kWidth;
+  const Tail first = tail_of(in_second >= 0 ? kWidth : 2 * left - 1);
+  const F low = load_tail(in + 2 * i, first);
+  const F high =
+      in_second > 0 ? load_tail(in + 2 * i + kWidth, tail_of(in_second)) : zero();
+  store_tail(out + i, even_elements(low, high), tail_of(left));
 }
 
-// A row of one phase: out[x] = in[x * stride + first] where that lies in [0, width), else zero.
-void fill_row(const float* in, int64_t width, int64_t stride, int64_t first, float* out,
-              int64_t count) {
+// Where in[x * stride + first], x in [0, count), lies inside [0, size).
+struct Inside {
+  int64_t begin;
+  int64_t end;
+};
+ETLAB_INLINE Inside inside(int64_t size, int64_t stride, int64_t first, int64_t count) {
   int64_t begin = first < 0 ? (-first + stride - 1) / stride : 0;
-  int64_t end = width > first ? (width - first + stride - 1) / stride : 0;
+  int64_t end = size > first ? (size - first + stride - 1) / stride : 0;
   if (begin > count) begin = count;
   if (end > count) end = count;
   if (end < begin) end = begin;
-  fill_zeros(out, begin);
-  const float* source = in + begin * stride + first;
+  return {begin, end};
+}
+
+ETLAB_INLINE void copy_strided(const float* in, int64_t stride, float* out, int64_t count) {
   if (stride == 1) {
-    copy_row(source, out + begin, end - begin);
+    copy_row(in, out, count);
   } else if (stride == 2) {
-    copy_every_second(source, out + begin, end - begin);
+    copy_every_second(in, out, count);
   } else {
-    for (int64_t x = begin; x < end; ++x) out[x] = source[(x - begin) * stride];
+    for (int64_t x = 0; x < count; ++x) out[x] = in[x * stride];
   }
-  fill_zeros(out + end, count - end);
 }
 
 void fill(const FramePlane& p, float* frame) {
   for (int64_t phase = 0; phase < p.phase_count; ++phase) {
-    for (int64_t y = 0; y < p.rows; ++y) {
-      const int64_t row = y * p.stride_h + p.phase_rows[phase] - p.padding_h;
-      if (row < 0 || row >= p.height) {
-        fill_zeros(frame, p.pitch);
-      } else {
-        fill_row(p.input + row * p.width, p.width, p.stride_w,
-                 p.phase_columns[phase] - p.padding_w, frame, p.pitch);
+    const int64_t first_row = p.phase_rows[phase] - p.padding_h;
+    const int64_t first_column = p.phase_columns[phase] - p.padding_w;
+    const Inside rows = inside(p.height, p.stride_h, first_row, p.rows);
+    const Inside columns = inside(p.width, p.stride_w, first_column, p.pitch);
+    const int64_t count = columns.end - columns.begin;
+    if (!p.has_zero_border) fill_zeros(frame, rows.begin * p.pitch);
+    for (int64_t y = rows.begin; y < rows.end; ++y) {
+      float* row = frame + y * p.pitch;
+      if (!p.has_zero_border) {
+        fill_zeros(row, columns.begin);
+        fill_zeros(row + columns.end, p.pitch - columns.end);
       }
-      frame += p.pitch;
+      const int64_t source_row = y * p.stride_h + first_row;
+      if (count > 0) {
+        copy_strided(p.input + source_row * p.width + columns.begin * p.stride_w + first_column,
+                     p.stride_w, row + columns.begin, count);
+      }
     }
+    if (!p.has_zero_border) {
+      fill_zeros(frame + rows.end * p.pitch, (p.rows - rows.end) * p.pitch);
+    }
+    frame += p.rows * p.pitch;
   }
 }
 
@@ -111,14 +134,29 @@ ETLAB_INLINE void depthwise_vectors(const float* frame, const int64_t* tap_offse
 
 void depthwise(const float* frame, const int64_t* tap_offsets, const float* weights, int64_t taps,
                float bias, float* out, int64_t count) {
-  int64_t i = 0;
-  for (; i + 7 * kWidth < count; i += 8 * kWidth) {
-    depthwise_vectors<8>(frame + i, tap_offsets, weights, taps, bias, out + i);
+  int64_t left = (count + kWidth - 1) / kWidth;
+  // As many vectors at once as hide the latency of the multiply-add, none left alone at the end.
+  while (left > 0) {
+    const int64_t step = left >= 16 || left == 8 ? 8 : left > 8 ? (left + 1) / 2 : left;
+#define ETLAB_DEPTHWISE_CASE(n)                                                   \
+  case n:                                                                         \
+    depthwise_vectors<n>(frame, tap_offsets, weights, taps, bias, out);           \
+    break;
+    switch (step) {
+      ETLAB_DEPTHWISE_CASE(1)
+      ETLAB_DEPTHWISE_CASE(2)
+      ETLAB_DEPTHWISE_CASE(3)
+      ETLAB_DEPTHWISE_CASE(4)
+      ETLAB_DEPTHWISE_CASE(5)
+      ETLAB_DEPTHWISE_CASE(6)
+      ETLAB_DEPTHWISE_CASE(7)
+      ETLAB_DEPTHWISE_CASE(8)
+    }
+#undef ETLAB_DEPTHWISE_CASE
+    frame += step * kWidth;
+    out += step * kWidth;
+    left -= step;
   }
-  for (; i + kWidth < count; i += 2 * kWidth) {
-    depthwise_vectors<2>(frame + i, tap_offsets, weights, taps, bias, out + i);
-  }
-  if (i < count) depthwise_vectors<1>(frame + i, tap_offsets, weights, taps, bias, out + i);
 }
 
 void compact(const float* source, int64_t pitch, int64_t rows, int64_t columns, float* out) {

@@ -10,14 +10,14 @@ namespace {
 
 constexpr int kWidth = 8;
 using F = __m256;
-using I = __m256i;
+typedef int32_t I __attribute__((vector_size(32)));
 using Mask = __m256;
 
 ETLAB_INLINE F load(const float* p) { return _mm256_loadu_ps(p); }
 ETLAB_INLINE void store(float* p, F x) { _mm256_storeu_ps(p, x); }
 ETLAB_INLINE F splat(float x) { return _mm256_set1_ps(x); }
 ETLAB_INLINE F zero() { return _mm256_setzero_ps(); }
-ETLAB_INLINE I splat_int(int32_t x) { return _mm256_set1_epi32(x); }
+ETLAB_INLINE I splat_int(int32_t x) { return reinterpret_cast<I>(_mm256_set1_epi32(x)); }
 
 using Tail = __m256i;
 ETLAB_INLINE Tail tail_of(int count) {
@@ -33,6 +33,12 @@ ETLAB_INLINE F keep_tail(F x, F other, Tail tail) {
 ETLAB_INLINE F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
 ETLAB_INLINE F at_least(F x, F bound) { return _mm256_max_ps(bound, x); }
 ETLAB_INLINE F at_most(F x, F bound) { return _mm256_min_ps(bound, x); }
+ETLAB_INLINE F larger(F a, F b) {
+  return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
+ETLAB_INLINE F smaller(F a, F b) {
+  return _mm256_blendv_ps(_mm256_min_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
 ETLAB_INLINE Mask is_nan(F x) { return _mm256_cmp_ps(x, x, _CMP_UNORD_Q); }
 ETLAB_INLINE Mask less(F a, F b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 ETLAB_INLINE F select(Mask mask, F yes, F no) { return _mm256_blendv_ps(no, yes, mask); }
@@ -43,19 +49,16 @@ ETLAB_INLINE F with_sign(F magnitude, F sign) {
   return _mm256_or_ps(_mm256_andnot_ps(bit, magnitude), _mm256_and_ps(bit, sign));
 }
 ETLAB_INLINE F round_even(F x) { return _mm256_round_ps(x, 0x08); }
-ETLAB_INLINE F power_of_two(I n) {
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
-}
+ETLAB_INLINE I bits_of(F x) { return reinterpret_cast<I>(x); }
+ETLAB_INLINE F float_of_bits(I x) { return reinterpret_cast<F>(x); }
+ETLAB_INLINE F to_float(I x) { return _mm256_cvtepi32_ps(reinterpret_cast<__m256i>(x)); }
+ETLAB_INLINE F power_of_two(I n) { return float_of_bits((n + 127) << 23); }
 // In two steps, so that neither factor leaves the normal range.
 ETLAB_INLINE F scale_by_power(F x, F n) {
-  const I whole = _mm256_cvtps_epi32(n);
-  const I half = _mm256_srai_epi32(whole, 1);
-  return _mm256_mul_ps(_mm256_mul_ps(x, power_of_two(half)),
-                       power_of_two(_mm256_sub_epi32(whole, half)));
+  const I whole = reinterpret_cast<I>(_mm256_cvtps_epi32(n));
+  const I half = whole >> 1;
+  return x * power_of_two(half) * power_of_two(whole - half);
 }
-ETLAB_INLINE I bits_of(F x) { return _mm256_castps_si256(x); }
-ETLAB_INLINE F float_of_bits(I x) { return _mm256_castsi256_ps(x); }
-ETLAB_INLINE F to_float(I x) { return _mm256_cvtepi32_ps(x); }
 
 ETLAB_INLINE F load_groups(const float* p, int64_t step) {
   return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p + step), 1);

@@ -41,6 +41,8 @@ ETLAB_INLINE F keep_tail(F x, F other, Tail tail) {
 ETLAB_INLINE F fma(F a, F b, F c) { return a * b + c; }
 ETLAB_INLINE F at_least(F x, F bound) { return select(x < bound, bound, x); }
 ETLAB_INLINE F at_most(F x, F bound) { return select(bound < x, bound, x); }
+ETLAB_INLINE F larger(F a, F b) { return select((a != a) | (a > b), a, b); }
+ETLAB_INLINE F smaller(F a, F b) { return select((a != a) | (a < b), a, b); }
 ETLAB_INLINE Mask is_nan(F x) { return x != x; }
 ETLAB_INLINE Mask less(F a, F b) { return a < b; }
 ETLAB_INLINE I bits_of(F x) { return reinterpret_cast<I>(x); }
