@@ -1,6 +1,6 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/util/advanced_index.h"
-#include "runtime/kernels/util/element_type.h"
+#include "runtime/kernels/util/dtype.h"
 #include "runtime/kernels/util/movement.h"
 
 namespace etlab {
@@ -23,17 +23,6 @@ std::array<int64_t, kViewRank> broadcast_strides(const Tensor& values, Span<cons
   return strides;
 }
 
-template <typename T>
-T add_elements(T a, T b) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return a || b;
-  } else if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));  // wraps
-  } else {
-    return static_cast<T>(a + b);
-  }
-}
-
 void put(Context& context, Tensor& self, const AdvancedIndex& index, const Tensor& values,
          const std::array<int64_t, kViewRank>& strides, bool accumulate) {
   const IndexedWalk walk = index.walk({strides.data(), index.rank});
@@ -41,9 +30,12 @@ void put(Context& context, Tensor& self, const AdvancedIndex& index, const Tenso
     return copy_to_indexed(context, element_size(self.type()), walk, values.raw(), index.table,
                            self.raw());
   }
-  visit_element_type(self.type(), [&](auto element) {
-    using T = decltype(element);
-    combine_indexed(walk, values.data<T>(), index.table, self.data<T>(), add_elements<T>);
+  if (self.type() == ScalarType::kBool) {
+    return or_to_indexed(walk, values.data<uint8_t>(), index.table, self.data<uint8_t>());
+  }
+  dispatch<RealTypes>(self.type(), kName, [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    add_to_indexed(walk, values.data<T>(), index.table, self.data<T>());
   });
 }
 

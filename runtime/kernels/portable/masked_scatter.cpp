@@ -9,7 +9,7 @@ void masked_scatter_out(Context& context, const Tensor& self, const Tensor& mask
   constexpr const char* kName = "masked_scatter";
   check_same_type(kName, self, out);
   check_same_type(kName, self, source);
-  check_type(kName, "a mask", mask, ScalarType::kBool);
+  check_type(kName, "mask", mask, ScalarType::kBool);
   const StridedWalk<2> shape = broadcast_walk(kName, self, mask);
   const uint8_t* mask_data = mask.data<uint8_t>();
   int64_t count = 0;

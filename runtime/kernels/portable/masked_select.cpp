@@ -7,7 +7,7 @@ namespace {
 void masked_select_out(Context&, const Tensor& self, const Tensor& mask, Tensor& out) {
   constexpr const char* kName = "masked_select";
   check_same_type(kName, self, out);
-  check_type(kName, "a mask", mask, ScalarType::kBool);
+  check_type(kName, "mask", mask, ScalarType::kBool);
   const StridedWalk<2> walk = broadcast_walk(kName, self, mask);
   const uint8_t* mask_data = mask.data<uint8_t>();
   int64_t count = 0;

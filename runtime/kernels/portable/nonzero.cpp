@@ -27,7 +27,7 @@ void for_each_nonzero(const Tensor& self, Found found) {
 
 void nonzero_out(Context&, const Tensor& self, Tensor& out) {
   constexpr const char* kName = "nonzero";
-  check_type(kName, "an output", out, ScalarType::kLong);
+  check_type(kName, "out", out, ScalarType::kLong);
   int64_t count = 0;
   for_each_nonzero(self, [&](int64_t) { ++count; });
   const int64_t sizes[] = {count, self.dim()};

@@ -39,7 +39,7 @@ void repeat_interleave_tensor_out(Context&, const Tensor& repeats,
   if (repeats.type() == ScalarType::kLong) {
     return repeat_positions<int64_t>(repeats, output_size, out);
   }
-  check_type(kName, "repeats (int64 or int32)", repeats, ScalarType::kInt);
+  check_type(kName, "repeats (unless they are int64)", repeats, ScalarType::kInt);
   repeat_positions<int32_t>(repeats, output_size, out);
 }
 

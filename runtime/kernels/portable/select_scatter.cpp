@@ -14,7 +14,7 @@ void select_scatter_out(Context& context, const Tensor& self, const Tensor& src,
   const int64_t position = wrap_index(kName, index, along, self.sizes()[along]);
   StridedView target(self);
   target.select(along, position);
-  check_shape(kName, "a source", src, target.shape());
+  check_sizes(kName, "source", src, target.shape());
   out.resize(self.sizes());
   copy_view(context, StridedView(self), StridedView(out));
   target = StridedView(out);

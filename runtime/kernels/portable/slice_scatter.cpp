@@ -15,7 +15,7 @@ void slice_scatter_out(Context& context, const Tensor& self, const Tensor& src, 
   const SliceRange range = slice_range(kName, self.sizes()[along], start, end, step);
   StridedView target(self);
   target.narrow(along, range.start, range.length, step);
-  check_shape(kName, "a source", src, target.shape());
+  check_sizes(kName, "source", src, target.shape());
   out.resize(self.sizes());
   copy_view(context, StridedView(self), StridedView(out));
   target = StridedView(out);

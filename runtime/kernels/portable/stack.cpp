@@ -10,7 +10,7 @@ void stack_out(Context& context, Span<Tensor* const> tensors, int64_t dim, Tenso
   ETLAB_CHECK(!tensors.empty(), kInvalidArgument, kName, ": expected at least one tensor");
   const Tensor& first = *tensors[0];
   const size_t along = wrap_dim(kName, dim, first.dim() + 1);
-  for (const Tensor* tensor : tensors) check_shape(kName, "a tensor", *tensor, first.sizes());
+  for (const Tensor* tensor : tensors) check_sizes(kName, "every tensor", *tensor, first.sizes());
   StridedView stacked(first);
   stacked.insert(along, static_cast<int64_t>(tensors.size()), 0);
   check_rank_limit(kName, stacked.rank);

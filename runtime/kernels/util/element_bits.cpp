@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "runtime/core/error.h"
-#include "runtime/kernels/util/element_type.h"
+#include "runtime/kernels/util/dtype.h"
 
 namespace etlab {
 namespace {
@@ -67,8 +67,8 @@ uint64_t convert(const char* who, const Scalar& value, ScalarType type) {
 
 ElementBits::ElementBits(const char* who, const Scalar& value, ScalarType type)
     : element_bytes_(element_size(type)) {
-  visit_element_type(type,
-                     [&](auto element) { bits_ = convert<decltype(element)>(who, value, type); });
+  dispatch<StoredTypes>(
+      type, who, [&](auto tag) { bits_ = convert<TypeOf<decltype(tag)>>(who, value, type); });
 }
 
 }  // namespace etlab

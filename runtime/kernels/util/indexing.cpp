@@ -82,7 +82,7 @@ void add_index_offsets(const char* who, const Tensor& index, Span<const int64_t>
   if (index.type() == ScalarType::kLong) {
     return add_offsets(who, index.data<int64_t>(), index_strides, sizes, dim, negative, offsets);
   }
-  check_type(who, "an index (int64 or int32)", index, ScalarType::kInt);
+  check_type(who, "index (unless it is int64)", index, ScalarType::kInt);
   add_offsets(who, index.data<int32_t>(), index_strides, sizes, dim, negative, offsets);
 }
 
@@ -121,6 +121,14 @@ void copy_to_indexed(Context& context, size_t element_bytes, IndexedWalk walk, c
     using T = decltype(zero);
     copy_rows<false>(walk, 0, walk.row_count(), static_cast<T*>(const_cast<void*>(plain)), table,
                      static_cast<T*>(indexed));
+  });
+}
+
+void or_to_indexed(IndexedWalk walk, const uint8_t* plain, const int64_t* table, uint8_t* indexed) {
+  walk.append(1, {0, 0, 0});  // rows of one element
+  walk.for_each_row([&](const std::array<int64_t, 3>& offsets) {
+    uint8_t& target = indexed[offsets[2] + table[offsets[1]]];
+    target = target != 0 || plain[offsets[0]] != 0 ? 1 : 0;
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/core/context.h"
 #include "runtime/core/tensor.h"
+#include "runtime/kernels/util/arithmetic.h"
 #include "runtime/kernels/util/movement.h"
 #include "runtime/kernels/util/strided_copy.h"
 
@@ -40,10 +41,9 @@ void copy_from_indexed(Context& context, size_t element_bytes, IndexedWalk walk,
 void copy_to_indexed(Context& context, size_t element_bytes, IndexedWalk walk, const void* plain,
                      const int64_t* table, void* indexed);
 
-// indexed = combine(indexed, plain converted to its type), in the order of the walk.
-template <typename T, typename Plain, typename Combine>
-void combine_indexed(IndexedWalk walk, const Plain* plain, const int64_t* table, T* indexed,
-                     const Combine& combine) {
+// indexed += plain, converted to its type, in the order of the walk.
+template <typename T, typename Plain>
+void add_to_indexed(IndexedWalk walk, const Plain* plain, const int64_t* table, T* indexed) {
   if (walk.is_empty()) return;
   walk.coalesce();
   const auto [plain_stride, table_stride, indexed_stride] = walk.row_strides();
@@ -51,11 +51,13 @@ void combine_indexed(IndexedWalk walk, const Plain* plain, const int64_t* table,
   walk.for_each_row([&, plain_stride = plain_stride, table_stride = table_stride,
                      indexed_stride = indexed_stride](const std::array<int64_t, 3>& offsets) {
     for (int64_t i = 0; i < length; ++i) {
-      T& target = indexed[offsets[2] + i * indexed_stride + table[offsets[1] + i * table_stride]];
-      target = combine(target, static_cast<T>(plain[offsets[0] + i * plain_stride]));
+      T& sum = indexed[offsets[2] + i * indexed_stride + table[offsets[1] + i * table_stride]];
+      sum = static_cast<T>(add(sum, static_cast<T>(plain[offsets[0] + i * plain_stride])));
     }
   });
 }
+// The same for bools as bytes, of which a file may hold any: their sum is "or".
+void or_to_indexed(IndexedWalk walk, const uint8_t* plain, const int64_t* table, uint8_t* indexed);
 
 // gather, scatter and their like: `index` has the rank of `indexed` and addresses its dimension
 // `dim`; `plain` is at least as large as the index. A 0-d tensor counts as one of rank 1.

@@ -9,40 +9,21 @@
 #include "runtime/core/error.h"
 #include "runtime/core/span.h"
 #include "runtime/core/tensor.h"
+#include "runtime/kernels/util/shapes.h"
 #include "runtime/kernels/util/strided_copy.h"
 
 namespace etlab {
 
 // Checks shared by the operators that move data; `who` begins the message.
 
-// A dimension counted from either end; a 0-d tensor counts as one of rank 1, as eager has it.
 inline size_t wrap_dim(const char* who, int64_t dim, int64_t rank) {
-  const int64_t limit = std::max<int64_t>(rank, 1);
-  ETLAB_CHECK(dim >= -limit && dim < limit, kInvalidArgument, who, ": dimension ", dim,
-              " is out of range for rank ", rank, " (expected ", -limit, " to ", limit - 1, ")");
-  return static_cast<size_t>(dim < 0 ? dim + limit : dim);
+  return static_cast<size_t>(normalize_dim(who, dim, rank));
 }
 
 inline int64_t wrap_index(const char* who, int64_t index, size_t dim, int64_t size) {
   ETLAB_CHECK(index >= -size && index < size, kInvalidArgument, who, ": index ", index,
               " is out of range for dimension ", dim, " of size ", size);
   return index < 0 ? index + size : index;
-}
-
-inline void check_same_type(const char* who, const Tensor& self, const Tensor& out) {
-  ETLAB_CHECK(self.type() == out.type(), kInvalidArgument, who, ": expected an output of dtype ",
-              self.type(), " as the input has, got ", out.type());
-}
-
-inline void check_type(const char* who, const char* what, const Tensor& tensor, ScalarType type) {
-  ETLAB_CHECK(tensor.type() == type, kInvalidArgument, who, ": expected ", what, " of dtype ", type,
-              ", got ", describe(tensor));
-}
-
-inline void check_shape(const char* who, const char* what, const Tensor& tensor,
-                        Span<const int64_t> sizes) {
-  ETLAB_CHECK(equal(tensor.sizes(), sizes), kInvalidArgument, who, ": expected ", what,
-              " of shape ", describe(sizes), ", got ", describe(tensor));
 }
 
 inline void check_rank_limit(const char* who, size_t rank) {

@@ -360,7 +360,7 @@ REFUSALS = [
     Refusal(
         "aten::masked_select.out",
         (_tensor(3), _tensor(3)),
-        "mask of dtype bool",
+        "mask must be bool",
         outputs=(_empty(3),),
     ),
     Refusal(

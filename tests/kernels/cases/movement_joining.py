@@ -156,9 +156,14 @@ REFUSALS = [
     ),
     Refusal("aten::cat.out", ([_tensor(2), _tensor(1, 1)],), "tensor 1", outputs=(_empty(3),)),
     Refusal("aten::cat.out", ([_tensor(2)], 1), "out of range", outputs=(_empty(2),)),
-    Refusal("aten::stack.out", ([_tensor(2), _tensor(3)],), "shape", outputs=(_empty(2, 2),)),
     Refusal(
-        "aten::slice_scatter.out", (_tensor(5), _tensor(3), 0, 1, 3), "shape", outputs=(_empty(5),)
+        "aten::stack.out", ([_tensor(2), _tensor(3)],), "must have sizes", outputs=(_empty(2, 2),)
+    ),
+    Refusal(
+        "aten::slice_scatter.out",
+        (_tensor(5), _tensor(3), 0, 1, 3),
+        "must have sizes",
+        outputs=(_empty(5),),
     ),
     Refusal(
         "aten::select_scatter.out",
