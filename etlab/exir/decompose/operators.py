@@ -123,13 +123,16 @@ def scalar_variant(operator: OpOverload) -> OpOverload | None:
 
 @functools.cache
 def decomposition_table() -> dict[OpOverload, object]:
-    """The official core ATen decompositions, without the composite operators among them.
+    """Our own decompositions and the official core ATen ones.
 
-    Those are asked for their own `decompose()` when met: listing all of them costs 0.1 s.
+    Without the composite operators of the official table: those are asked for their own
+    `decompose()` when met, since listing all of them costs 0.1 s.
     """
     from torch._decomp import _core_aten_decompositions_post_autograd
 
-    return dict(_core_aten_decompositions_post_autograd())
+    from etlab.exir.decompose.recipes import RECIPES
+
+    return {**_core_aten_decompositions_post_autograd(), **RECIPES}
 
 
 @functools.cache

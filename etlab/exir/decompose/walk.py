@@ -9,6 +9,7 @@ import torch
 from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils import _pytree as pytree
 
 from etlab.errors import LoweringError
 from etlab.exir.decompose.aliases import Aliases, NoInverseError
@@ -86,6 +87,8 @@ class Walk:
         self.aliases = Aliases(self)
         self.symbols = Symbols(self)
         self.provenance: dict[str, Any] = {}
+        # Meta values of eager where a layout differs: they tell views from copies.
+        self._eager_vals: dict[fx.Node, Any] = {}
         self._items: dict[tuple[fx.Node, int], fx.Node] = {}
         self._split_views: dict[fx.Node, tuple[fx.Node, list[tuple[Any, ...]]]] = {}
         self._first_user_input: fx.Node | None = None
@@ -132,7 +135,11 @@ class Walk:
         """A call of an operator that may stand in an edge graph; infers `val` when not given."""
         if val is None:
             val = self.infer(target, args, kwargs)
-        return self.raw(target, args, kwargs, contiguous(self.shared.mode, val))
+        packed = contiguous(self.shared.mode, val)
+        node = self.raw(target, args, kwargs, packed)
+        if packed is not val:
+            self._eager_vals[node] = val
+        return node
 
     def item(self, node: fx.Node, index: int) -> fx.Node:
         """Result `index` of a node with several."""
@@ -141,6 +148,8 @@ class Walk:
             return known
         made = self.raw(operator.getitem, (node, index), {}, node.meta["val"][index])
         self._items[(node, index)] = made
+        if node in self._eager_vals:
+            self._eager_vals[made] = self._eager_vals[node][index]
         if node in self._split_views:
             parent, views = self._split_views[node]
             view, *args = views[index]
@@ -181,11 +190,9 @@ class Walk:
         """The sizes of a tensor as arguments: numbers, or nodes where they are symbolic."""
         return self.symbols.arguments(tensor.meta["val"].shape)
 
-    def same(self, tensor: fx.Node, *, is_alias: bool = True) -> fx.Node:
-        """For operators that change nothing: `tensor` itself, or a copy if writes could tell."""
-        if is_alias or not self.shared.mutates:
-            return tensor
-        return self.emit(aten.clone.default, tensor, val=tensor.meta["val"])
+    def eager_val(self, tensor: fx.Node) -> Any:
+        """The meta value that the tensor has in eager, with eager's strides."""
+        return self._eager_vals.get(tensor, tensor.meta["val"])
 
     # ---- bringing a call over ---------------------------------------------------------------
 
@@ -206,6 +213,8 @@ class Walk:
         if target in self.shared.keep and not is_write(target) and not is_view(target):
             return self._keep(target, args, kwargs, val)
         kind = plan(target)
+        if kind in (Kind.TEMPLATE, Kind.UNSUPPORTED) and _is_known_now(target, args, kwargs, val):
+            return self.constant(target(*args, **kwargs))
         if kind is Kind.KEEP:
             return self._keep(target, args, kwargs, val)
         if kind is Kind.RULE:
@@ -256,8 +265,6 @@ class Walk:
         assert copy is not None
         tensor = args[0]
         node = self.emit(copy, *args, val=val, **kwargs)
-        if not self.shared.mutates:
-            return node
         if isinstance(node.meta["val"], tuple):
             self._split_views[node] = (tensor, _single_views(target, node, args, kwargs))
         else:
@@ -432,6 +439,17 @@ class Walk:
         for part in name.split("."):
             value = getattr(value, part)
         return self.constant(value) if isinstance(value, torch.Tensor) else value
+
+
+def _is_known_now(target: OpOverload, args: Any, kwargs: Any, val: Any) -> bool:
+    """Whether a call depends on nothing but numbers and gives one tensor."""
+    leaves = pytree.tree_leaves((args, kwargs))
+    return (
+        isinstance(val, torch.Tensor)
+        and not any(isinstance(leaf, fx.Node) for leaf in leaves)
+        and torch.Tag.nondeterministic_seeded not in target.tags
+        and not val._has_symbolic_sizes_strides
+    )
 
 
 def _single_views(

@@ -13,16 +13,29 @@ from etlab.exir.decompose.walk import Walk
 aten = torch.ops.aten
 
 
-def view_of(
-    walk: Walk, tensor: fx.Node, sizes: Any, val: Any, view: Any = aten.view.default
-) -> fx.Node:
-    """`tensor` seen with other sizes, remembered as a view of it."""
+def view_of(walk: Walk, tensor: fx.Node, sizes: Any, val: Any) -> fx.Node:
+    """`tensor` seen with other sizes: a view of it, or a copy where eager makes one."""
+    if walk.shared.mutates and not _can_view(walk.eager_val(tensor), val):
+        return walk.emit(aten.view_copy.default, tensor, sizes, val=val)
     if tuple(val.shape) == tuple(tensor.meta["val"].shape):
         return tensor
     node = walk.emit(aten.view_copy.default, tensor, sizes, val=val)
-    if walk.shared.mutates:
-        walk.aliases.add_view(node, tensor, view, (sizes,), {})
+    walk.aliases.add_view(node, tensor, aten.view.default, (sizes,), {})
     return node
+
+
+def _can_view(source: torch.Tensor, result: torch.Tensor) -> bool:
+    """Whether eager's reshape shares memory: it does when the strides allow."""
+    if source._has_symbolic_sizes_strides or source.is_contiguous():
+        return True
+    if tuple(source.shape) == tuple(result.shape):
+        return True
+    stand_in = torch.empty_strided(source.shape, source.stride(), device="meta")
+    try:
+        stand_in.view(result.shape)
+    except RuntimeError:
+        return False
+    return True
 
 
 @rule("aten.view.default", "aten._unsafe_view.default", "aten._reshape_alias.default")
@@ -76,8 +89,7 @@ def squeeze(walk: Walk, val: Any, tensor: fx.Node, dim: Any = None) -> fx.Node:
         return tensor
     val = walk.fake(kept, tensor.meta["val"].dtype)
     node = walk.emit(aten.squeeze_copy.dims, tensor, dims, val=val)
-    if walk.shared.mutates:
-        walk.aliases.add_view(node, tensor, aten.squeeze.dims, (dims,), {})
+    walk.aliases.add_view(node, tensor, aten.squeeze.dims, (dims,), {})
     return node
 
 
@@ -90,8 +102,7 @@ def expand(
     if tuple(val.shape) == tuple(tensor.meta["val"].shape):
         return tensor
     node = walk.emit(aten.expand_copy.default, tensor, list(sizes), val=val)
-    if walk.shared.mutates:
-        walk.aliases.add_view(node, tensor, aten.expand.default, (list(sizes),), {})
+    walk.aliases.add_view(node, tensor, aten.expand.default, (list(sizes),), {})
     return node
 
 
@@ -117,8 +128,7 @@ def slice_(
         return tensor
     arguments = (dim, start, end, step)
     node = walk.emit(aten.slice_copy.Tensor, tensor, *arguments, val=val)
-    if walk.shared.mutates:
-        walk.aliases.add_view(node, tensor, aten.slice.Tensor, arguments, {})
+    walk.aliases.add_view(node, tensor, aten.slice.Tensor, arguments, {})
     return node
 
 
@@ -138,6 +148,8 @@ def copied(walk: Walk, val: Any, tensor: fx.Node, **_: Any) -> fx.Node:
 
 @rule("aten.contiguous.default")
 def contiguous(walk: Walk, val: Any, tensor: fx.Node, **_: Any) -> fx.Node:
-    return walk.same(tensor, is_alias=True)
+    if walk.shared.mutates and not walk.eager_val(tensor).is_contiguous():
+        return walk.emit(aten.clone.default, tensor, val=tensor.meta["val"])
+    return tensor
 
 
