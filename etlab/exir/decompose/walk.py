@@ -286,7 +286,12 @@ class Walk:
             handle = kwargs.pop(argument.name)
         else:
             handle = args[position]
-        value = self.lower(functional, args, kwargs, contiguous(self.shared.mode, val))
+        # In place, a result of another dtype is cast; the functional twin returns it as it is.
+        wanted = handle.meta["val"].dtype
+        leaves = pytree.tree_leaves((args, kwargs))
+        tensors = [leaf.meta["val"] for leaf in leaves if isinstance(leaf, fx.Node)]
+        is_uniform = all(getattr(tensor, "dtype", wanted) == wanted for tensor in tensors)
+        value = self.lower(functional, args, kwargs, val if is_uniform else None)
         return self.write(handle, value)
 
     # ---- templates --------------------------------------------------------------------------
