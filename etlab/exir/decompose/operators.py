@@ -8,53 +8,25 @@ import functools
 import torch
 from torch._ops import OpOverload, OpOverloadPacket
 
-from etlab.exir.decompose.wheel import WHEEL_OUT_NAMES
+from etlab.exir.ops import PRIM_OPERATORS, find_out_variant
 
 aten = torch.ops.aten
 
 # Kept whole in the edge graph although no kernel serves them: a pass expands them before emission.
 EXPANDED_LATER = frozenset({aten.scaled_dot_product_attention.default})
 
-_TENSOR_OPTIONS = {"dtype", "layout", "device", "pin_memory"}
-
-
-def qualified_name(operator: OpOverload) -> str:
-    """`aten::add.out`: the name under which kernels are registered."""
-    overload = operator._schema.overload_name
-    return f"{operator._schema.name}.{overload}" if overload else operator._schema.name
-
-
-@functools.cache
-def out_variant(operator: OpOverload) -> OpOverload | None:
-    """The overload with the same arguments that writes its results into given tensors."""
-    wanted = [(a.name, str(a.type)) for a in operator._schema.arguments]
-    # A factory takes its options from the tensors that it is given to write.
-    without_options = [argument for argument in wanted if argument[0] not in _TENSOR_OPTIONS]
-    packet = operator._overloadpacket
-    for overload_name in packet.overloads():
-        candidate = getattr(packet, overload_name)
-        arguments = candidate._schema.arguments
-        if not any(a.is_out for a in arguments):
-            continue
-        if [(a.name, str(a.type)) for a in arguments if not a.is_out] in (wanted, without_options):
-            return candidate  # type: ignore[no-any-return]  # packets are untyped
-    return None
-
 
 @functools.cache
 def has_kernel(operator: OpOverload) -> bool:
-    """Whether a portable kernel of the official wheel serves `operator` through its out variant.
+    """Whether the official runtime has a kernel for the out variant of `operator`.
 
     Operators of namespaces other than aten count when they have an out variant at all: their
     author brings the kernel.
     """
-    name = qualified_name(operator)
-    if name in WHEEL_OUT_NAMES:
+    if operator in PRIM_OPERATORS:
         return True
-    variant = out_variant(operator)
-    if variant is None:
-        return False
-    return operator.namespace != "aten" or qualified_name(variant) in WHEEL_OUT_NAMES
+    variant = find_out_variant(operator)
+    return variant is not None and (variant.is_official or operator.namespace != "aten")
 
 
 @functools.cache
