@@ -1,29 +1,57 @@
-"""The native runtime: load a program, run a method."""
+"""The native runtime: load a program, run a method.
 
-import torch
+    program = Runtime.get().load_program("model.pte")
+    method = program.load_method("forward")
+    outputs = method.execute([torch.ones(2, 2)])
+"""
 
 from etlab.runtime import _native
-
-_SCALAR_TYPES: dict[torch.dtype, int] = {
-    torch.uint8: 0,
-    torch.int8: 1,
-    torch.int16: 2,
-    torch.int32: 3,
-    torch.int64: 4,
-    torch.float16: 5,
-    torch.float32: 6,
-    torch.float64: 7,
-    torch.bool: 11,
-    torch.bfloat16: 15,
-    torch.uint16: 27,
-    torch.uint32: 28,
-    torch.uint64: 29,
-}
+from etlab.runtime.dtypes import dtype_of, scalar_type_of
+from etlab.runtime.metadata import Instruction, MethodMeta, MethodMetadata, TensorInfo
+from etlab.runtime.method import Method, TraceEvent
+from etlab.runtime.program import Program, Runtime, Verification
+from etlab.runtime.registries import (
+    Backend,
+    BackendRegistry,
+    Delegate,
+    NamedData,
+    OperatorRegistry,
+    register_backend,
+)
 
 
-def scalar_type_of(dtype: torch.dtype) -> int:
-    """The number that the .pte format gives to `dtype`."""
-    return _SCALAR_TYPES[dtype]
+def thread_count() -> int:
+    """How many threads kernels may use."""
+    return _native.thread_count()
 
 
-__all__ = ["_native", "scalar_type_of"]
+def set_thread_count(count: int) -> None:
+    """Let kernels use `count` threads; results do not depend on it.
+
+    Raises:
+        InvalidArgumentError: `count` is less than one.
+    """
+    _native.set_thread_count(count)
+
+
+__all__ = [
+    "Backend",
+    "BackendRegistry",
+    "Delegate",
+    "Instruction",
+    "Method",
+    "MethodMeta",
+    "MethodMetadata",
+    "NamedData",
+    "OperatorRegistry",
+    "Program",
+    "Runtime",
+    "TensorInfo",
+    "TraceEvent",
+    "Verification",
+    "dtype_of",
+    "register_backend",
+    "scalar_type_of",
+    "set_thread_count",
+    "thread_count",
+]

@@ -11,6 +11,7 @@ BackendRegistry& BackendRegistry::global() {
 }
 
 void BackendRegistry::add(std::string name, std::shared_ptr<Backend> backend) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [known, slot] : backends_) {
     if (known == name) {
       slot = std::move(backend);
@@ -21,6 +22,7 @@ void BackendRegistry::add(std::string name, std::shared_ptr<Backend> backend) {
 }
 
 std::shared_ptr<Backend> BackendRegistry::find(std::string_view name) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [known, backend] : backends_) {
     if (known == name) return backend;
   }
@@ -28,6 +30,7 @@ std::shared_ptr<Backend> BackendRegistry::find(std::string_view name) const {
 }
 
 std::vector<std::string> BackendRegistry::names() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, backend] : backends_) names.push_back(name);
   std::sort(names.begin(), names.end());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,16 @@ class NamedData {
   virtual Span<const uint8_t> get(std::string_view key) const = 0;
 };
 
+// What a program says of one delegated subgraph. The bytes stay valid as long as the delegate.
+struct DelegateDescription {
+  Span<const uint8_t> processed;
+  Span<const CompileSpec> specs;
+  const NamedData& named_data;
+  std::string_view method;
+  size_t input_count;   // of its call; the rest are outputs
+  size_t output_count;
+};
+
 // One delegated subgraph, made when its method is loaded and run by each delegate call.
 class Delegate {
  public:
@@ -36,10 +47,8 @@ class Delegate {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // `processed` stays valid as long as the delegate. Throws Error with the reason when refused.
-  virtual std::unique_ptr<Delegate> create(Span<const uint8_t> processed,
-                                           Span<const CompileSpec> specs,
-                                           const NamedData& named_data) = 0;
+  // Throws Error with the reason when refused.
+  virtual std::unique_ptr<Delegate> create(const DelegateDescription& description) = 0;
 };
 
 class BackendRegistry {
@@ -51,6 +60,7 @@ class BackendRegistry {
   std::vector<std::string> names() const;                      // sorted
 
  private:
+  mutable std::mutex mutex_;  // methods are loaded while a cell registers a backend
   std::vector<std::pair<std::string, std::shared_ptr<Backend>>> backends_;
 };
 

@@ -12,17 +12,18 @@
 namespace etlab {
 
 // Asked now and then, on the thread that runs the method only, whether it shall go on (a notebook's
-// stop button arrives as a signal that only this thread can see). Sets the interrupt flag to stop.
+// stop button arrives as a signal that only this thread can see).
 class Poller {
  public:
   virtual ~Poller() = default;
-  virtual void poll() = 0;
+  // True when the method shall stop, and from then on.
+  virtual bool poll() = 0;
 };
 
 // What a kernel or delegate gets from the running method: scratch memory, threads, interruption.
 class Context {
  public:
-  explicit Context(ThreadPool& pool, const std::atomic<bool>* interrupt = nullptr)
+  explicit Context(ThreadPool& pool, std::atomic<bool>* interrupt = nullptr)
       : pool_(&pool), interrupt_(interrupt) {}
 
   // Called by the method before it runs: the pool may have been replaced since, and the poller is
@@ -75,11 +76,12 @@ class Context {
   };
 
   void poll() const {
-    if (poller_ != nullptr && std::this_thread::get_id() == owner_) poller_->poll();
+    if (poller_ == nullptr || std::this_thread::get_id() != owner_) return;
+    if (poller_->poll() && interrupt_ != nullptr) interrupt_->store(true);
   }
 
   ThreadPool* pool_;
-  const std::atomic<bool>* interrupt_;
+  std::atomic<bool>* interrupt_;
   Poller* poller_ = nullptr;
   std::thread::id owner_;
   std::vector<Block> blocks_;

@@ -8,6 +8,7 @@ KernelRegistry& KernelRegistry::global() {
 }
 
 void KernelRegistry::add(KernelLibrary library, const char* name, const Kernel& kernel) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
   KernelEntry& entry = entries_[name];
   entry.name = name;
   Kernel& slot = library == KernelLibrary::kPortable    ? entry.portable
@@ -21,11 +22,13 @@ void KernelRegistry::add(KernelLibrary library, const char* name, const Kernel& 
 }
 
 const KernelEntry* KernelRegistry::find(std::string_view name) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   const auto position = entries_.find(name);
   return position != entries_.end() ? &position->second : nullptr;
 }
 
 std::vector<std::string> KernelRegistry::names() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> names;
   names.reserve(entries_.size());
   for (const auto& [name, entry] : entries_) names.push_back(name);

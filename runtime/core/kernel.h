@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,6 +62,7 @@ class KernelRegistry {
   void check() const;
 
  private:
+  mutable std::mutex mutex_;  // methods are loaded while a cell registers a kernel
   std::map<std::string, KernelEntry, std::less<>> entries_;  // entries stay where they are
   std::string duplicate_;
 };
@@ -224,8 +226,8 @@ struct BoxedImplementation<Function, Result (*)(Context&, Parameters...)> {
       call(context, arguments);
     } else {
       const Result result = call(context, arguments);
-      ETLAB_CHECK(arguments.size() > kCount, kInvalidProgram,
-                  "the program gives no value for the result");
+      ETLAB_CHECK(arguments.size() > kCount && !arguments[arguments.size() - 1]->is<Tensor*>(),
+                  kInvalidProgram, "the program gives no value for the result");
       arguments[arguments.size() - 1]->set(result);
     }
   }

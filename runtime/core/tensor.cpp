@@ -94,7 +94,8 @@ void Tensor::resize(Span<const int64_t> sizes) {
   ETLAB_CHECK(!is_read_only_, kInvalidArgument, "tensor ", describe(*this),
               " is a constant or an input of the caller and cannot be written");
   if (equal(sizes, this->sizes())) {
-    ETLAB_CHECK(has_memory(), kInvalidArgument, "tensor ", describe(*this), " has no memory");
+    ETLAB_CHECK(has_memory() && nbytes() <= capacity_, kInvalidArgument, "tensor ",
+                describe(*this), " has memory for ", data_ == nullptr ? 0 : capacity_, " bytes");
     return;
   }
   ETLAB_CHECK(sizes.size() == rank_, kInvalidArgument, "tensor ", describe(*this),

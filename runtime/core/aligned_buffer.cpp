@@ -1,0 +1,22 @@
+#include "runtime/core/aligned_buffer.h"
+
+#include <cstdlib>
+#include <limits>
+
+#include "runtime/core/error.h"
+
+namespace etlab {
+
+AlignedBuffer::AlignedBuffer(size_t bytes, const char* what) : size_(bytes) {
+  const bool is_possible = bytes <= std::numeric_limits<size_t>::max() / 4;
+  // calloc, because the system hands out large zeroed blocks without touching them.
+  if (is_possible) memory_.reset(std::calloc(bytes + kBufferAlignment, 1));
+  ETLAB_CHECK(memory_ != nullptr, kOutOfMemory, what, ": ", bytes, " bytes cannot be had");
+  const auto address = reinterpret_cast<uintptr_t>(memory_.get());
+  data_ = static_cast<uint8_t*>(memory_.get()) +
+          (kBufferAlignment - address % kBufferAlignment) % kBufferAlignment;
+}
+
+void AlignedBuffer::Free::operator()(void* memory) const { std::free(memory); }
+
+}  // namespace etlab

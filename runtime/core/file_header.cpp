@@ -1,0 +1,74 @@
+#include "runtime/core/file_header.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "runtime/core/checked.h"
+#include "runtime/core/error.h"
+
+namespace etlab {
+
+namespace {
+
+constexpr size_t kIdentifierOffset = 4;
+constexpr size_t kHeaderOffset = 8;         // magic, u32 length, u64 sizes, little endian
+constexpr size_t kHeaderEnd = 32;           // up to the segment base
+constexpr size_t kHeaderWithSizeEnd = 40;   // and the size of the segment data
+constexpr char kIdentifier[] = "ET12";
+constexpr char kHeaderMagic[] = "eh00";
+
+bool has_text(Span<const uint8_t> file, size_t offset, const char* text) {
+  return file.size() >= offset + 4 && std::equal(text, text + 4, file.begin() + offset);
+}
+
+uint64_t read_number(Span<const uint8_t> file, size_t offset, size_t bytes) {
+  uint64_t number = 0;
+  for (size_t i = bytes; i-- > 0;) number = number << 8 | file[offset + i];
+  return number;
+}
+
+// The four identifying bytes as text that fits any terminal.
+std::string printable(Span<const uint8_t> bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text += byte >= 32 && byte < 127 ? static_cast<char>(byte) : '?';
+  return text;
+}
+
+}  // namespace
+
+FileLayout read_file_header(Span<const uint8_t> file) {
+  ETLAB_CHECK(file.size() >= kHeaderOffset, kInvalidProgram, "program: ", file.size(),
+              " bytes are too few for a .pte file");
+  ETLAB_CHECK(has_text(file, kIdentifierOffset, kIdentifier), kInvalidProgram,
+              "program: bytes 4 to 8 are '", printable(file.subspan(kIdentifierOffset, 4)),
+              "', a .pte file has '", kIdentifier, "' there");
+  if (!has_text(file, kHeaderOffset, kHeaderMagic)) return {file, {}};
+
+  ETLAB_CHECK(file.size() >= kHeaderWithSizeEnd, kInvalidProgram, "program: the file ends after ",
+              file.size(), " bytes, within its header");
+  const uint64_t header_length = read_number(file, 12, 4);
+  ETLAB_CHECK(header_length >= kHeaderEnd - kHeaderOffset, kInvalidProgram,
+              "program: header of ", header_length, " bytes, at least 24 expected");
+  const uint64_t program_size = read_number(file, 16, 8);
+  const uint64_t segment_base = read_number(file, 24, 8);
+  ETLAB_CHECK(program_size >= kHeaderWithSizeEnd && program_size <= file.size(), kInvalidProgram,
+              "program: header promises ", program_size, " bytes of program, the file has ",
+              file.size(), " (truncated?)");
+  FileLayout layout{file.subspan(0, static_cast<size_t>(program_size)), {}};
+  if (segment_base == 0) return layout;
+
+  ETLAB_CHECK(segment_base >= program_size && segment_base <= file.size(), kInvalidProgram,
+              "program: header puts the segments at ", segment_base, ", the program ends at ",
+              program_size, " and the file at ", file.size(), " (truncated?)");
+  const size_t rest = file.size() - static_cast<size_t>(segment_base);
+  const bool has_size = header_length >= kHeaderWithSizeEnd - kHeaderOffset;
+  const uint64_t segment_size = has_size ? read_number(file, 32, 8) : rest;
+  ETLAB_CHECK(segment_size <= rest, kInvalidProgram, "program: header promises ", segment_size,
+              " bytes of segments, the file has ", rest, " (truncated?)");
+  const size_t size = segment_size != 0 ? static_cast<size_t>(segment_size) : rest;
+  layout.segments = file.subspan(static_cast<size_t>(segment_base), size);
+  return layout;
+}
+
+}  // namespace etlab

@@ -1,0 +1,132 @@
+#include "runtime/core/input_binder.h"
+
+#include <cmath>
+
+#include "runtime/core/alias_analysis.h"
+#include "runtime/core/error.h"
+#include "runtime/core/strided_copy.h"
+#include "runtime/schema/program_generated.h"
+
+namespace etlab {
+
+namespace {
+
+constexpr double kTracedTolerance = 1e-4;  // of a float that the program was traced with
+
+bool is_aligned(const Tensor& tensor) {
+  return reinterpret_cast<uintptr_t>(tensor.raw()) % element_size(tensor.type()) == 0;
+}
+
+}  // namespace
+
+InputBinder::InputBinder(const schema::ExecutionPlan& plan, ValueTable& values)
+    : values_(values), method_(plan.name()->str()) {
+  if (plan.inputs() == nullptr) return;
+  const std::vector<bool> aliasable = aliasable_inputs(plan);
+  for (uint32_t i = 0; i < plan.inputs()->size(); ++i) {
+    Slot slot{static_cast<size_t>(plan.inputs()->Get(i)), aliasable[i], {}, {}};
+    if (Tensor** tensor = values_.at(slot.index).get_if<Tensor*>()) {
+      slot.bounds.assign((*tensor)->sizes().begin(), (*tensor)->sizes().end());
+    }
+    slots_.push_back(std::move(slot));
+  }
+}
+
+template <typename... Parts>
+void InputBinder::refuse(size_t input, const Parts&... parts) const {
+  fail(ErrorKind::kInvalidArgument, "method '", method_, "', input ", input, ": ", parts...);
+}
+
+void InputBinder::bind(Span<const Value> inputs) {
+  ETLAB_CHECK(inputs.size() == slots_.size(), kInvalidArgument, "method '", method_,
+              "': expected ", slots_.size(), slots_.size() == 1 ? " input" : " inputs", ", got ",
+              inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Value& slot = values_.at(slots_[i].index);
+    Tensor* const* given = inputs[i].get_if<Tensor*>();
+    if (Tensor** target = slot.get_if<Tensor*>()) {
+      if (given == nullptr || *given == nullptr) {
+        refuse(i, "expected Tensor ", describe(**target), ", got ", inputs[i].describe());
+      }
+      bind_tensor(i, **given, **target);
+    } else {
+      check_number(i, inputs[i], slot);
+    }
+  }
+}
+
+void InputBinder::bind_tensor(size_t input, const Tensor& given, Tensor& target) {
+  check_shape(input, given, target);
+  Slot& slot = slots_[input];
+  if (target.is_read_only()) refuse(input, "the program declares a constant as its input");
+  Tensor shaped(target.type(), given.sizes(), target.dim_order(), nullptr, 0, target.dynamism());
+  if (slot.can_alias && is_aligned(given) && shaped.has_same_layout(given)) {
+    shaped.set_data(given.raw(), given.nbytes(), /*is_read_only=*/true);
+    target = shaped;
+    return;
+  }
+  if (target.raw() != nullptr) {
+    shaped.set_data_of(target);
+  } else {
+    if (slot.copy.size() < given.nbytes()) slot.copy = AlignedBuffer(given.nbytes(), "input copy");
+    shaped.set_data(slot.copy.data(), slot.copy.size());
+  }
+  target = shaped;
+  copy_elements(given, target);
+}
+
+void InputBinder::check_shape(size_t input, const Tensor& given, const Tensor& target) const {
+  const std::vector<int64_t>& bounds = slots_[input].bounds;
+  const bool is_static = target.dynamism() == ShapeDynamism::kStatic;
+  const std::string expected = concat(is_static ? "" : "up to ", name_of(target.type()),
+                                      describe(Span<const int64_t>(bounds)));
+  if (given.type() != target.type()) {
+    refuse(input, "expected dtype ", name_of(target.type()), " (", expected, "), got ",
+           describe(given), "; convert it with .to(torch.", name_of(target.type()), ")");
+  }
+  if (given.sizes().size() != bounds.size()) {
+    refuse(input, "expected ", bounds.size(), " dimensions (", expected, "), got ",
+           describe(given));
+  }
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const int64_t size = given.sizes()[i];
+    if (is_static && size != bounds[i]) {
+      refuse(input, "expected size ", bounds[i], " in dimension ", i, " (", expected, "), got ",
+             describe(given));
+    }
+    if (size > bounds[i]) {
+      refuse(input, "size ", size, " of dimension ", i, " is over the bound of ", bounds[i],
+             " given at export (", expected, "), got ", describe(given));
+    }
+  }
+}
+
+// A number is part of the traced program: only the value that it was exported with is right.
+void InputBinder::check_number(size_t input, const Value& given, const Value& traced) const {
+  bool is_same = given.is_none() && traced.is_none();
+  if (const auto* expected = traced.get_if<double>()) {
+    const auto* real = given.get_if<double>();
+    const auto* integer = given.get_if<int64_t>();
+    const double number = real != nullptr ? *real : integer != nullptr ? static_cast<double>(*integer) : 0;
+    is_same = (real != nullptr || integer != nullptr) &&
+              (std::fabs(number - *expected) <= kTracedTolerance || number == *expected ||
+               (std::isnan(number) && std::isnan(*expected)));
+  } else if (const auto* expected = traced.get_if<int64_t>()) {
+    const auto* integer = given.get_if<int64_t>();
+    is_same = integer != nullptr && *integer == *expected;
+  } else if (const auto* expected = traced.get_if<bool>()) {
+    const auto* flag = given.get_if<bool>();
+    is_same = flag != nullptr && *flag == *expected;
+  } else if (const auto* expected = traced.get_if<std::string>()) {
+    const auto* text = given.get_if<std::string>();
+    is_same = text != nullptr && *text == *expected;
+  } else if (!traced.is_none()) {
+    refuse(input, "the program expects a ", traced.describe(), ", which is not supported");
+  }
+  if (!is_same) {
+    refuse(input, "the program was exported with ", traced.describe(),
+           " here and takes no other value, got ", given.describe());
+  }
+}
+
+}  // namespace etlab

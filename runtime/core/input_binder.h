@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/core/aligned_buffer.h"
+#include "runtime/core/schema.h"
+#include "runtime/core/value_table.h"
+
+namespace etlab {
+
+// Checks what the caller gives a method and puts it where the instructions look for it: by lending
+// the caller's memory when its layout is the program's and nothing writes there, else by a copy in
+// the program's layout.
+class InputBinder {
+ public:
+  InputBinder(const schema::ExecutionPlan& plan, ValueTable& values);
+
+  // Tensors may have any strides. Throws kInvalidArgument naming the input, what the program
+  // expects and what came.
+  void bind(Span<const Value> inputs);
+  size_t count() const { return slots_.size(); }
+  bool can_alias(size_t input) const { return slots_[input].can_alias; }
+
+ private:
+  struct Slot {
+    size_t index;                 // of the value
+    bool can_alias;
+    std::vector<int64_t> bounds;  // exported sizes of a tensor
+    AlignedBuffer copy;           // for an unplanned input that needs another layout
+  };
+
+  void bind_tensor(size_t input, const Tensor& given, Tensor& target);
+  void check_shape(size_t input, const Tensor& given, const Tensor& target) const;
+  void check_number(size_t input, const Value& given, const Value& traced) const;
+  template <typename... Parts>
+  [[noreturn]] void refuse(size_t input, const Parts&... parts) const;
+
+  ValueTable& values_;
+  std::string method_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace etlab

@@ -1,0 +1,286 @@
+#include "runtime/core/method.h"
+
+#include <chrono>
+#include <new>
+
+#include "runtime/core/delegate_outputs.h"
+#include "runtime/core/error.h"
+#include "runtime/core/method_meta.h"
+#include "runtime/schema/program_generated.h"
+
+namespace etlab {
+
+namespace {
+
+constexpr auto kPollPeriod = std::chrono::milliseconds(20);
+
+template <typename T>
+size_t count(const flatbuffers::Vector<T>* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// Inputs and outputs of the first call of a delegate; none when nothing calls it.
+std::pair<size_t, size_t> delegate_arity(const schema::ExecutionPlan& plan, size_t delegate) {
+  const schema::Chain& chain = *plan.chains()->Get(0);
+  for (uint32_t i = 0; i < count(chain.instructions()); ++i) {
+    const auto* call = chain.instructions()->Get(i)->instr_args_as_DelegateCall();
+    if (call == nullptr || static_cast<size_t>(call->delegate_index()) != delegate) continue;
+    const size_t outputs = delegate_output_count(plan, i);
+    return {count(call->args()) - outputs, outputs};
+  }
+  return {0, 0};
+}
+
+}  // namespace
+
+std::unique_ptr<Method> Method::load(const Program& program, std::string_view name) {
+  return std::unique_ptr<Method>(new Method(program, program.plan(name)));
+}
+
+Method::Method(const Program& program, const schema::ExecutionPlan& plan)
+    : plan_(plan), name_(plan.name()->str()), values_(program, plan), binder_(plan, values_),
+      context_(ThreadPool::shared(), &interrupt_) {
+  find_kernels();
+  make_delegates(program);
+  make_instructions();
+  for (uint32_t i = 0; i < count(plan.outputs()); ++i) {
+    outputs_.push_back(&values_.at(static_cast<size_t>(plan.outputs()->Get(i))));
+  }
+}
+
+void Method::find_kernels() {
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < count(plan_.operators()); ++i) {
+    const std::string name = operator_name(plan_, i);
+    kernels_.push_back(KernelRegistry::global().find(name));
+    if (kernels_.back() == nullptr) missing.push_back(name);
+  }
+  ETLAB_CHECK(missing.empty(), kOperatorMissing, "method '", name_, "': this runtime has no ",
+              missing.size() == 1 ? "operator " : "operators ", join(missing));
+}
+
+void Method::make_delegates(const Program& program) {
+  std::vector<std::string> missing;
+  for (uint32_t i = 0; i < count(plan_.delegates()); ++i) {
+    const std::string id = plan_.delegates()->Get(i)->id()->str();
+    backends_.push_back(BackendRegistry::global().find(id));
+    if (backends_.back() == nullptr) missing.push_back(id);
+  }
+  ETLAB_CHECK(missing.empty(), kBackendMissing, "method '", name_, "': backend ", join(missing),
+              " is not registered in this process; registered: ",
+              BackendRegistry::global().names().empty() ? "none"
+                                                        : join(BackendRegistry::global().names()));
+  for (uint32_t i = 0; i < count(plan_.delegates()); ++i) {
+    const schema::BackendDelegate& description = *plan_.delegates()->Get(i);
+    std::vector<CompileSpec> specs;
+    for (uint32_t k = 0; k < count(description.compile_specs()); ++k) {
+      const schema::CompileSpec& spec = *description.compile_specs()->Get(k);
+      Span<const uint8_t> value;
+      if (spec.value() != nullptr) value = {spec.value()->data(), spec.value()->size()};
+      specs.push_back({spec.key()->string_view(), value});
+    }
+    const auto [input_count, output_count] = delegate_arity(plan_, i);
+    try {
+      delegates_.push_back(
+          backends_[i]->create({program.data().delegate_payload(*description.processed()),
+                                {specs.data(), specs.size()}, program.data(), name_, input_count,
+                                output_count}));
+    } catch (const Error& error) {
+      fail(error.kind(), "method '", name_, "', delegate ", i, " (",
+           description.id()->string_view(), "): ", error.what());
+    }
+  }
+}
+
+void Method::make_instructions() {
+  const schema::Chain& chain = *plan_.chains()->Get(0);
+  size_t argument_count = 0;
+  const auto arguments_of = [](const schema::Instruction& instruction) {
+    const flatbuffers::Vector<int32_t>* arguments = nullptr;
+    if (const auto* call = instruction.instr_args_as_KernelCall()) arguments = call->args();
+    if (const auto* call = instruction.instr_args_as_DelegateCall()) arguments = call->args();
+    return arguments;
+  };
+  for (uint32_t i = 0; i < count(chain.instructions()); ++i) {
+    argument_count += count(arguments_of(*chain.instructions()->Get(i)));
+  }
+  arguments_.reserve(argument_count);  // instructions look into it
+  for (uint32_t i = 0; i < count(chain.instructions()); ++i) {
+    const schema::Instruction& source = *chain.instructions()->Get(i);
+    const auto* indices = arguments_of(source);
+    const size_t begin = arguments_.size();
+    for (uint32_t k = 0; k < count(indices); ++k) {
+      arguments_.push_back(&values_.at(static_cast<size_t>(indices->Get(k))));
+    }
+    Instruction instruction{Instruction::Kind::kFree, nullptr, nullptr, {}, 0, 0};
+    instruction.arguments = {arguments_.data() + begin, arguments_.size() - begin};
+    if (const auto* kernel = source.instr_args_as_KernelCall()) {
+      instruction.kind = Instruction::Kind::kKernel;
+      instruction.kernel = kernels_[static_cast<size_t>(kernel->op_index())];
+    } else if (const auto* delegate = source.instr_args_as_DelegateCall()) {
+      instruction.kind = Instruction::Kind::kDelegate;
+      instruction.delegate = delegates_[static_cast<size_t>(delegate->delegate_index())].get();
+    } else if (const auto* move = source.instr_args_as_MoveCall()) {
+      instruction.kind = Instruction::Kind::kMove;
+      instruction.from = static_cast<size_t>(move->move_from());
+      instruction.to = static_cast<size_t>(move->move_to());
+    } else if (const auto* jump = source.instr_args_as_JumpFalseCall()) {
+      instruction.kind = Instruction::Kind::kJumpIfFalse;
+      instruction.from = static_cast<size_t>(jump->cond_value_index());
+      instruction.to = static_cast<size_t>(jump->destination_instruction());
+    }
+    instructions_.push_back(instruction);
+  }
+}
+
+std::unique_lock<std::timed_mutex> Method::wait_for_turn(Poller* poller) {
+  std::unique_lock<std::timed_mutex> lock(turn_, std::defer_lock);
+  if (poller == nullptr) {
+    lock.lock();
+    return lock;
+  }
+  while (!lock.try_lock_for(kPollPeriod)) {
+    ETLAB_CHECK(!poller->poll(), kInterrupted, "method '", name_,
+                "' was interrupted while it waited for another thread's run to end");
+  }
+  return lock;
+}
+
+void Method::run(Span<const Value> inputs, const RunOptions& options,
+                 const TakeOutputs& take_outputs) {
+  const auto lock = wait_for_turn(options.poller);
+  // Whatever happens, nothing of the caller's memory is left in the method.
+  struct RestoreAtEnd {
+    ValueTable& values;
+    ~RestoreAtEnd() { values.restore(); }
+  } restore_at_end{values_};
+  interrupt_.store(false, std::memory_order_relaxed);
+  binder_.bind(inputs);
+  context_.begin_run(ThreadPool::shared(), options.poller);
+  execute(options);
+  take_outputs({outputs_.data(), outputs_.size()});
+}
+
+void Method::execute(const RunOptions& options) {
+  uint64_t left = options.most_instructions;
+  size_t index = 0;
+  try {
+    while (index < instructions_.size()) {
+      ETLAB_CHECK(left-- > 0, kInvalidProgram, "the run did not end after ",
+                  options.most_instructions, " instructions");
+      context_.check_interrupted();
+      if (options.observer == nullptr) {
+        index = step(index);
+      } else {
+        const int64_t begin = now();
+        const size_t next = step(index);
+        const int64_t end = now();
+        options.observer->on_instruction(index, begin, end, instructions_[index].arguments);
+        index = next;
+      }
+    }
+  } catch (...) {
+    context_.reset();
+    rethrow(index);
+  }
+}
+
+// Runs one instruction and returns the next one's index.
+size_t Method::step(size_t index) {
+  const Instruction& instruction = instructions_[index];
+  switch (instruction.kind) {
+    case Instruction::Kind::kKernel:
+      run_kernel(*instruction.kernel, context_, instruction.arguments);
+      context_.reset();
+      break;
+    case Instruction::Kind::kDelegate:
+      instruction.delegate->execute(context_, instruction.arguments);
+      context_.reset();
+      break;
+    case Instruction::Kind::kMove: values_.move(instruction.from, instruction.to); break;
+    case Instruction::Kind::kJumpIfFalse:
+      if (!is_true(instruction.from)) return instruction.to;
+      break;
+    case Instruction::Kind::kFree: break;  // memory of bounded tensors stays in its arena
+  }
+  return index + 1;
+}
+
+// A condition is a bool, or a bool tensor whose every element must be true.
+bool Method::is_true(size_t value) const {
+  const Value& condition = values_.at(value);
+  if (const bool* flag = condition.get_if<bool>()) return *flag;
+  Tensor* const* tensor = condition.get_if<Tensor*>();
+  const bool is_mask = tensor != nullptr && *tensor != nullptr &&
+                       (*tensor)->type() == ScalarType::kBool && (*tensor)->has_memory();
+  ETLAB_CHECK(is_mask, kInvalidProgram, "the condition is ", condition.describe(),
+              ", expected a bool or a bool Tensor");
+  const uint8_t* flags = (*tensor)->data<uint8_t>();
+  for (int64_t i = 0; i < (*tensor)->numel(); ++i) {
+    if (flags[i] == 0) return false;
+  }
+  return true;
+}
+
+// "method 'forward', instruction 3 of 12, aten::add.out(float32[2, 3], …) at model.py:7".
+std::string Method::place(size_t index) const {
+  std::string text = concat("method '", name_, "', instruction ", index, " of ",
+                            instructions_.size());
+  const Instruction& instruction = instructions_[index];
+  if (instruction.kind == Instruction::Kind::kKernel ||
+      instruction.kind == Instruction::Kind::kDelegate) {
+    text += ", ";
+    if (instruction.kernel != nullptr) text += instruction.kernel->name;
+    for (size_t i = 0; instruction.kernel == nullptr && i < delegates_.size(); ++i) {
+      if (delegates_[i].get() != instruction.delegate) continue;
+      text += "delegate " + plan_.delegates()->Get(static_cast<uint32_t>(i))->id()->str();
+    }
+    std::string arguments;
+    const size_t number = instruction.arguments.size();
+    // The last one of a kernel call repeats the result.
+    const size_t shown = instruction.kernel != nullptr && number > 0 ? number - 1 : number;
+    for (size_t i = 0; i < shown && arguments.size() < 1000; ++i) {
+      arguments += (i == 0 ? "" : ", ") + instruction.arguments[i]->describe();
+    }
+    text += "(" + arguments + ")";
+  }
+  const std::vector<std::string> source = instruction_source(plan_, index);
+  if (!source.empty()) text += " at " + source.back();
+  return text;
+}
+
+void Method::rethrow(size_t index) const {
+  try {
+    throw;
+  } catch (const Error& error) {
+    fail(error.kind(), place(index), ": ", error.what());
+  } catch (const std::bad_alloc&) {
+    fail(ErrorKind::kOutOfMemory, place(index), ": memory could not be had");
+  } catch (const std::exception& error) {
+    fail(ErrorKind::kInternal, place(index), ": ", error.what());
+  }
+}
+
+void Method::with_state(Poller* poller, const StateBody& body) {
+  const auto lock = wait_for_turn(poller);
+  body(values_.named_state());
+}
+
+void Method::reset_state(Poller* poller) {
+  const auto lock = wait_for_turn(poller);
+  values_.reset_state();
+}
+
+}  // namespace etlab

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/core/backend.h"
+#include "runtime/core/context.h"
+#include "runtime/core/input_binder.h"
+#include "runtime/core/kernel.h"
+#include "runtime/core/program.h"
+#include "runtime/core/schema.h"
+#include "runtime/core/value_table.h"
+
+namespace etlab {
+
+// Sees every instruction after it ran: the event-trace hook. Without one, tracing costs nothing.
+class InstructionObserver {
+ public:
+  virtual ~InstructionObserver() = default;
+  // Times in nanoseconds of a steady clock; `arguments` are those of a kernel or delegate call.
+  virtual void on_instruction(size_t instruction, int64_t begin, int64_t end,
+                              Span<Value* const> arguments) = 0;
+};
+
+struct RunOptions {
+  Poller* poller = nullptr;
+  InstructionObserver* observer = nullptr;
+  uint64_t most_instructions = 10'000'000;  // a run that needs more is taken for an endless loop
+};
+
+// One method, ready to run: kernels and backends found, memory had, constants bound.
+class Method {
+ public:
+  using TakeOutputs = std::function<void(Span<const Value* const>)>;
+
+  // The program must outlive the method. Throws kNotFound, kOperatorMissing with every operator
+  // that has no kernel, kBackendMissing, kOutOfMemory, or what a backend refuses.
+  static std::unique_ptr<Method> load(const Program& program, std::string_view name);
+
+  // Runs once. `take_outputs` is called at the end with the outputs, which are only valid within
+  // it: they may lie in memory that the next run overwrites. A second thread waits for its turn.
+  // Errors of kernels say which instruction, operator and arguments; the method can run again.
+  void run(Span<const Value> inputs, const RunOptions& options, const TakeOutputs& take_outputs);
+  // Stops the current run, if there is one, which then throws kInterrupted. Callable at any time
+  // from any thread.
+  void interrupt() { interrupt_.store(true, std::memory_order_relaxed); }
+
+  // Waits for the current run, then calls `body` with the named mutable buffers.
+  using StateBody = std::function<void(const std::vector<ValueTable::NamedTensor>&)>;
+  void with_state(Poller* poller, const StateBody& body);
+  // Gives every mutable buffer its first value.
+  void reset_state(Poller* poller);
+
+  const std::string& name() const { return name_; }
+  size_t input_count() const { return binder_.count(); }
+  bool can_alias_input(size_t input) const { return binder_.can_alias(input); }
+  size_t arena_bytes() const { return values_.arena_bytes(); }
+  size_t peak_temporary_bytes() const { return context_.peak_bytes(); }
+
+ private:
+  struct Instruction {
+    enum class Kind : uint8_t { kKernel, kDelegate, kMove, kJumpIfFalse, kFree };
+    Kind kind;
+    const KernelEntry* kernel;
+    Delegate* delegate;
+    Span<Value* const> arguments;
+    size_t from;  // of a move; the condition of a jump
+    size_t to;    // of a move; the target of a jump
+  };
+
+  Method(const Program& program, const schema::ExecutionPlan& plan);
+  void find_kernels();
+  void make_delegates(const Program& program);
+  void make_instructions();
+  std::unique_lock<std::timed_mutex> wait_for_turn(Poller* poller);
+  void execute(const RunOptions& options);
+  size_t step(size_t index);
+  bool is_true(size_t value) const;
+  [[noreturn]] void rethrow(size_t index) const;
+  std::string place(size_t index) const;
+
+  const schema::ExecutionPlan& plan_;
+  std::string name_;
+  mutable ValueTable values_;
+  InputBinder binder_;
+  std::vector<const KernelEntry*> kernels_;  // by operator
+  std::vector<std::shared_ptr<Backend>> backends_;
+  std::vector<std::unique_ptr<Delegate>> delegates_;
+  std::vector<Value*> arguments_;  // of all instructions, one after another
+  std::vector<Instruction> instructions_;
+  std::vector<const Value*> outputs_;
+  std::timed_mutex turn_;  // held by the thread that runs
+  std::atomic<bool> interrupt_{false};
+  Context context_;
+};
+
+}  // namespace etlab

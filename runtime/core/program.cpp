@@ -1,0 +1,57 @@
+#include "runtime/core/program.h"
+
+#include <algorithm>
+
+#include "runtime/core/error.h"
+#include "runtime/core/verify.h"
+#include "runtime/schema/program_generated.h"
+
+namespace etlab {
+
+namespace {
+
+constexpr uint32_t kDeepestNesting = 32;            // the schema nests eight levels
+constexpr uint32_t kMostTables = uint32_t{1} << 22;
+
+const schema::Program& verified_root(const FileLayout& layout) {
+  flatbuffers::Verifier::Options options;
+  options.max_depth = kDeepestNesting;
+  options.max_tables = kMostTables;
+  const Span<const uint8_t> bytes = layout.flatbuffer;
+  ETLAB_CHECK(bytes.size() < FLATBUFFERS_MAX_BUFFER_SIZE, kInvalidProgram,
+              "program: its FlatBuffer has ", bytes.size(), " bytes, more than the format allows");
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), options);
+  ETLAB_CHECK(schema::VerifyProgramBuffer(verifier), kInvalidProgram,
+              "program: its FlatBuffer is damaged (an offset leads out of bounds)");
+  return *schema::GetProgram(bytes.data());
+}
+
+}  // namespace
+
+std::unique_ptr<const Program> Program::load(std::unique_ptr<DataSource> source) {
+  const FileLayout layout = read_file_header(source->bytes());
+  const schema::Program& root = verified_root(layout);
+  verify_program(root, ProgramData(root, layout), layout.flatbuffer.size());
+  return std::unique_ptr<const Program>(new Program(std::move(source), root, layout));
+}
+
+Program::Program(std::unique_ptr<DataSource> source, const schema::Program& root,
+                 const FileLayout& layout)
+    : source_(std::move(source)), root_(root), data_(root, layout) {
+  for (const schema::ExecutionPlan* plan : *root.execution_plan()) {
+    method_names_.push_back(plan->name()->str());
+  }
+}
+
+const schema::ExecutionPlan& Program::plan(std::string_view method) const {
+  const auto position = std::find(method_names_.begin(), method_names_.end(), method);
+  if (position == method_names_.end()) {
+    std::string known;
+    for (const std::string& name : method_names_) known += (known.empty() ? "" : ", ") + name;
+    fail(ErrorKind::kNotFound, "program has no method '", method, "'; it has: ", known);
+  }
+  const auto index = static_cast<uint32_t>(position - method_names_.begin());
+  return *root_.execution_plan()->Get(index);
+}
+
+}  // namespace etlab

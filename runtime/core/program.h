@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/data_source.h"
+#include "runtime/core/program_data.h"
+#include "runtime/core/schema.h"
+
+namespace etlab {
+
+// A loaded and fully verified .pte file. It is not changed by anything that runs; methods refer to
+// it and must not outlive it.
+class Program {
+ public:
+  // Throws kInvalidProgram (damaged, foreign, truncated, newer) or kNotSupported.
+  static std::unique_ptr<const Program> load(std::unique_ptr<DataSource> source);
+
+  const std::vector<std::string>& method_names() const { return method_names_; }
+  // Throws kNotFound listing the names there are.
+  const schema::ExecutionPlan& plan(std::string_view method) const;
+  const schema::Program& root() const { return root_; }
+  const ProgramData& data() const { return data_; }
+
+ private:
+  Program(std::unique_ptr<DataSource> source, const schema::Program& root,
+          const FileLayout& layout);
+
+  std::unique_ptr<DataSource> source_;
+  const schema::Program& root_;
+  ProgramData data_;
+  std::vector<std::string> method_names_;  // in the file's order
+};
+
+}  // namespace etlab

@@ -1,0 +1,168 @@
+"""A method that is ready to run."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from etlab.errors import InvalidArgumentError
+from etlab.runtime import _native
+from etlab.runtime.metadata import MethodMeta
+from etlab.runtime.nesting import flatten_inputs, unflatten_outputs
+from etlab.runtime.tensors import allocate_tensor, as_tensor, describe_tensor
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """One instruction that ran.
+
+    Attributes:
+        instruction: its index in the method.
+        name: operator or backend; for other instructions their kind.
+        start: nanoseconds of a steady clock.
+        duration: nanoseconds.
+        result: a copy of what it returned, when results were asked for (of a delegate: its last
+            output).
+    """
+
+    instruction: int
+    name: str
+    start: int
+    duration: int
+    result: Any = None
+
+
+class Method:
+    """A method of a loaded program; keeps the program alive.
+
+    Runs release the GIL. A run in the main thread ends with KeyboardInterrupt when the user stops
+    the notebook cell, and any run ends with InterruptedExecutionError after `interrupt()`. Several
+    methods run at once in several threads; runs of one method wait for each other.
+    """
+
+    def __init__(self, native: _native.Method, metadata: MethodMeta) -> None:
+        """Wrap a loaded native method; use `Program.load_method`."""
+        self._native = native
+        self._metadata = metadata
+        self._events: list[TraceEvent] | None = None
+        self._trace_mode = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the method."""
+        return self._metadata.name()
+
+    @property
+    def metadata(self) -> MethodMeta:
+        """Inputs, outputs and needs, as the file has them."""
+        return self._metadata
+
+    def execute(self, inputs: Sequence[Any]) -> list[Any]:
+        """Run on flat inputs.
+
+        Args:
+            inputs: one value an input. Tensors are torch tensors, numpy arrays or anything with
+                `__dlpack__`, in any layout: read in place when the layout is the program's, else
+                converted. Numbers must be those that the program was exported with.
+
+        Returns:
+            The flat outputs; tensors have memory of their own.
+
+        Raises:
+            InvalidArgumentError: count, dtype or shape of the inputs, or an operator refuses.
+            InterruptedExecutionError: `interrupt()` was called.
+            EtlabError: an operator or backend failed; the message says which instruction.
+        """
+        if isinstance(inputs, torch.Tensor):
+            raise InvalidArgumentError(
+                f"method '{self.name}': execute() takes a list of inputs, got one Tensor;"
+                " write execute([tensor])"
+            )
+        values = list(inputs)
+        for index, value in enumerate(values):
+            if not isinstance(value, _PLAIN):
+                values[index] = as_tensor(value, f"method '{self.name}', input {index}")
+        described = [
+            describe_tensor(value) if isinstance(value, torch.Tensor) else value
+            for value in values
+        ]
+        outputs, events = self._native.execute(described, allocate_tensor, self._trace_mode)
+        if events is not None and self._events is not None:
+            self._events.extend(self._named(event) for event in events)
+        return outputs
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on inputs nested as at export; the outputs come back nested as the model's.
+
+        Files that carry no nesting take flat positional inputs and return a list.
+
+        Raises:
+            InvalidArgumentError: the nesting differs, or as `execute`.
+        """
+        flat = flatten_inputs(self.name, self._metadata.input_spec, args, kwargs)
+        return unflatten_outputs(self.name, self._metadata.output_spec, self.execute(flat))
+
+    def interrupt(self) -> None:
+        """Stop the run that is under way, if there is one; callable from any thread."""
+        self._native.interrupt()
+
+    @contextlib.contextmanager
+    def trace(self, *, results: bool = False) -> Iterator[list[TraceEvent]]:
+        """Record every instruction of the runs within the `with` block.
+
+        Args:
+            results: keep a copy of what each instruction returned.
+
+        Yields:
+            The list that the events are appended to when a run ends.
+        """
+        events: list[TraceEvent] = []
+        before = (self._events, self._trace_mode)
+        self._events, self._trace_mode = events, "results" if results else "times"
+        try:
+            yield events
+        finally:
+            self._events, self._trace_mode = before
+
+    @property
+    def state(self) -> dict[str, torch.Tensor]:
+        """Copies of the mutable buffers that the file names."""
+        return self._native.state(allocate_tensor)
+
+    def get_attribute(self, name: str) -> torch.Tensor:
+        """A copy of the mutable buffer `name`.
+
+        Raises:
+            InvalidArgumentError: the file names no such buffer.
+        """
+        state = self.state
+        if name not in state:
+            raise InvalidArgumentError(
+                f"method '{self.name}' has no buffer '{name}'; it has: {sorted(state) or 'none'}"
+            )
+        return state[name]
+
+    def reset_state(self) -> None:
+        """Give every mutable buffer its first value (zero where the file has none)."""
+        self._native.reset_state()
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of the arenas that are held for activations and state."""
+        return self._native.arena_bytes
+
+    def _named(self, event: tuple[int, int, int, Any]) -> TraceEvent:
+        instruction, begin, end, result = event
+        description = self._metadata.instructions[instruction]
+        return TraceEvent(
+            instruction, description.name or description.kind, begin, end - begin, result
+        )
+
+    def __repr__(self) -> str:
+        """The method's name and signature."""
+        return f"Method({self._metadata!r})"
+
+
+_PLAIN = (bool, int, float, str, type(None))

@@ -1,0 +1,87 @@
+"""Nested inputs and outputs by the pytree texts that a program carries."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from torch.utils import _pytree as pytree
+
+from etlab.errors import InvalidArgumentError, InvalidProgramError
+
+
+@functools.lru_cache(maxsize=256)
+def _parse(text: str) -> pytree.TreeSpec:
+    try:
+        return pytree.treespec_loads(text)
+    except Exception as error:  # the text is a file's: anything may be wrong with it
+        raise InvalidProgramError(
+            f"the program's description of nested inputs or outputs cannot be read ({error});"
+            " use execute() with flat inputs"
+        ) from error
+
+
+def flatten_inputs(
+    method: str, spec_text: str, args: Sequence[Any], kwargs: dict[str, Any]
+) -> list[Any]:
+    """The flat inputs of a call, checked against the nesting at export.
+
+    Args:
+        method: its name, for errors.
+        spec_text: pytree text of `(args, kwargs)`; empty takes flat positional inputs.
+        args: positional arguments.
+        kwargs: keyword arguments, in any order.
+
+    Raises:
+        InvalidArgumentError: the nesting is not the exported one.
+    """
+    if not spec_text:
+        if kwargs:
+            raise InvalidArgumentError(
+                f"method '{method}': the program does not know the names of its inputs, got"
+                f" {sorted(kwargs)}; give them by position"
+            )
+        return list(args)
+    expected = _parse(spec_text)
+    ordered = _order_keywords(expected, kwargs)
+    leaves, actual = pytree.tree_flatten((tuple(args), ordered))
+    if actual != expected:
+        raise InvalidArgumentError(
+            f"method '{method}': expected inputs nested as {_show(expected)}, got {_show(actual)}"
+        )
+    return leaves
+
+
+def unflatten_outputs(method: str, spec_text: str, outputs: list[Any]) -> Any:
+    """The outputs nested as the model returned them; the flat list when `spec_text` is empty.
+
+    Raises:
+        InvalidProgramError: the text does not fit the number of outputs.
+    """
+    if not spec_text:
+        return outputs
+    spec = _parse(spec_text)
+    if spec.num_leaves != len(outputs):
+        raise InvalidProgramError(
+            f"method '{method}': the program describes {spec.num_leaves} nested outputs but"
+            f" returns {len(outputs)}; use execute()"
+        )
+    return pytree.tree_unflatten(outputs, spec)
+
+
+def _order_keywords(expected: pytree.TreeSpec, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments in the order at export, where all of them are known."""
+    children = expected.children_specs if expected.num_children == 2 else []
+    names = children[1].context if children and children[1].type is dict else None
+    if not isinstance(names, list) or set(names) != set(kwargs):
+        return kwargs
+    return {name: kwargs[name] for name in names}
+
+
+def _show(spec: pytree.TreeSpec) -> str:
+    """A nesting as Python writes it, with * for a leaf: ((*, {'mask': *}), {})."""
+    return repr(pytree.tree_unflatten([_Leaf()] * spec.num_leaves, spec))
+
+
+class _Leaf:
+    def __repr__(self) -> str:
+        return "*"

@@ -1,0 +1,143 @@
+"""Loading programs: `Runtime.get().load_program(…).load_method("forward")`."""
+
+import enum
+import functools
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+from etlab.errors import InvalidArgumentError, NotSupportedError
+from etlab.runtime import _native
+from etlab.runtime.metadata import MethodMeta
+from etlab.runtime.method import Method
+from etlab.runtime.registries import BackendRegistry, OperatorRegistry
+
+ProgramSource = bytes | bytearray | memoryview | BinaryIO | Path | str
+
+
+class Verification(enum.Enum):
+    """How much of a program is checked before use; ExecuTorch's names.
+
+    Both values do the same here: every program is verified in full, for an unverified one could
+    end the process.
+    """
+
+    Minimal = 0
+    InternalConsistency = 1
+
+
+class Program:
+    """A loaded and verified program."""
+
+    def __init__(self, native: _native.Program) -> None:
+        """Wrap a loaded native program; use `Runtime.load_program`."""
+        self._native = native
+        self._methods: dict[str, Method] = {}
+
+    @property
+    def method_names(self) -> set[str]:
+        """The names of the methods."""
+        return set(self._native.method_names)
+
+    def load_method(self, name: str) -> Method | None:
+        """The method `name`, prepared once: every later call returns the same object.
+
+        Raises:
+            NotFoundError: the program has no such method; the message lists those it has.
+            OperatorMissingError: operators without a kernel, all of them.
+            BackendMissingError: a backend that is not registered.
+            EtlabError: memory cannot be had, or a backend refuses its data.
+        """
+        if name not in self._methods:
+            self._methods[name] = self.new_method(name)
+        return self._methods[name]
+
+    def new_method(self, name: str) -> Method:
+        """The method `name` with arenas and state of its own; raises as `load_method`."""
+        return Method(_native.Method.load(self._native, name), self.metadata(name))
+
+    def metadata(self, method_name: str) -> MethodMeta:
+        """What the file says about a method, without loading it.
+
+        Raises:
+            NotFoundError: the program has no such method.
+        """
+        return MethodMeta(self._native.metadata(method_name))
+
+    def instruction_source(self, method_name: str, instruction: int) -> list[str]:
+        """Where an instruction stands in the user's source, innermost last; often empty."""
+        return self._native.instruction_source(method_name, instruction)
+
+    def __repr__(self) -> str:
+        """The methods of the program."""
+        return f"Program(methods={sorted(self.method_names)})"
+
+
+class Runtime:
+    """The native runtime of this process.
+
+    Attributes:
+        operator_registry: the operators that have kernels.
+        backend_registry: the backends that delegates can use.
+    """
+
+    def __init__(self) -> None:
+        """Use `Runtime.get()`."""
+        self.operator_registry = OperatorRegistry()
+        self.backend_registry = BackendRegistry()
+
+    @staticmethod
+    @functools.lru_cache(maxsize=1)
+    def get() -> "Runtime":
+        """The one runtime of the process."""
+        return Runtime()
+
+    def load_program(
+        self,
+        data: ProgramSource,
+        *,
+        verification: Verification = Verification.InternalConsistency,
+        enable_etdump: bool = False,
+        debug_buffer_size: int = 0,
+        data_path: Path | str | None = None,
+        memory_map: bool = False,
+    ) -> Program:
+        """Load a .pte program.
+
+        Args:
+            data: a path, the bytes, or an open binary file. `bytes` are used in place; anything
+                that could change after it was verified is copied.
+            verification: accepted for ExecuTorch's sake; programs are always verified in full.
+            enable_etdump: not supported yet; `Method.trace` records events in memory.
+            debug_buffer_size: not supported yet; see `enable_etdump`.
+            data_path: external weights (.ptd), not supported yet.
+            memory_map: map the file instead of reading it: less memory for large models, but the
+                file must not be rewritten in place while the program is in use.
+
+        Raises:
+            InvalidProgramError: damaged, truncated, foreign or newer than this runtime.
+            NotSupportedError: valid, but needs what this runtime does not have.
+            AccessError: the file cannot be read.
+        """
+        if not isinstance(verification, Verification):
+            raise InvalidArgumentError(
+                f"verification: expected a Verification, got {verification!r}"
+            )
+        if data_path is not None:
+            raise NotSupportedError(
+                "external data (.ptd) is not supported yet; export with the weights inside"
+            )
+        if enable_etdump or debug_buffer_size:
+            raise NotSupportedError(
+                "ETDump is not supported yet; record events with Method.trace(results=True)"
+            )
+        if isinstance(data, str | Path):
+            return Program(_native.Program.load_file(os.fspath(data), memory_map))
+        if isinstance(data, bytes | bytearray | memoryview):
+            return Program(_native.Program.load_bytes(bytes(data)))
+        if hasattr(data, "read"):
+            return Program(_native.Program.load_bytes(bytes(data.read())))
+        raise InvalidArgumentError(
+            "load_program: expected a path, bytes or an open binary file, got"
+            f" {type(data).__name__}"
+        )

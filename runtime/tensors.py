@@ -1,0 +1,81 @@
+"""How tensors cross the border to native code, which knows neither torch nor numpy."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from etlab.errors import InvalidArgumentError
+from etlab.runtime.dtypes import dtype_of, scalar_type_of
+
+# (address, dtype number, sizes, strides in elements)
+TensorDescription = tuple[int, int, tuple[int, ...], tuple[int, ...]]
+
+
+def describe_tensor(tensor: torch.Tensor) -> TensorDescription:
+    """What native code needs of `tensor`; keep the tensor alive while it is used."""
+    return (
+        tensor.data_ptr(),
+        scalar_type_of(tensor.dtype),
+        tuple(tensor.shape),
+        tuple(tensor.stride()),
+    )
+
+
+def allocate_tensor(
+    scalar_type: int, sizes: tuple[int, ...], strides: tuple[int, ...]
+) -> torch.Tensor:
+    """A tensor with memory of its own, which native code fills."""
+    return torch.empty_strided(sizes, strides, dtype=dtype_of(scalar_type))
+
+
+def as_tensor(value: Any, what: str) -> torch.Tensor:
+    """`value` as a dense CPU tensor over the same memory where that is possible.
+
+    Args:
+        value: a torch tensor, a numpy array, or anything with `__dlpack__`.
+        what: names the value in errors, for example "input 0".
+
+    Raises:
+        InvalidArgumentError: it has no elements on the CPU to read.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = _from_numpy(value, what)
+    elif not isinstance(value, torch.Tensor):
+        try:
+            value = torch.from_dlpack(value)
+        except Exception as error:
+            raise InvalidArgumentError(
+                f"{what}: a {type(value).__name__} cannot be read as a tensor: {error}"
+            ) from error
+    if value.device.type != "cpu":
+        raise InvalidArgumentError(
+            f"{what}: the tensor is on {value.device}, expected the CPU; move it with .cpu()"
+        )
+    if value.layout != torch.strided or value.is_quantized:
+        raise InvalidArgumentError(
+            f"{what}: expected a dense tensor, got layout {value.layout}"
+            f"{' (quantized)' if value.is_quantized else ''}; convert it with .to_dense() or"
+            " .dequantize()"
+        )
+    if torch._C._functorch.is_functorch_wrapped_tensor(value) or isinstance(
+        value, torch._subclasses.FakeTensor
+    ):
+        raise InvalidArgumentError(f"{what}: the tensor is traced or fake and has no elements")
+    return value.detach().resolve_conj().resolve_neg()
+
+
+def _from_numpy(array: Any, what: str) -> torch.Tensor:
+    """A tensor over the array; copied when torch cannot look at such memory."""
+    array = np.asarray(array)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    is_whole = all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
+    if not array.flags.writeable or not array.flags.aligned or not is_whole:
+        array = array.copy()
+    try:
+        return torch.from_numpy(array)
+    except TypeError as error:
+        raise InvalidArgumentError(
+            f"{what}: a numpy array of dtype {array.dtype} cannot be read as a tensor: {error}"
+        ) from error
