@@ -70,8 +70,9 @@ def unflatten_outputs(method: str, spec_text: str, outputs: list[Any]) -> Any:
 
 def _order_keywords(expected: pytree.TreeSpec, kwargs: dict[str, Any]) -> dict[str, Any]:
     """The keyword arguments in the order at export, where all of them are known."""
-    children = expected.children_specs if expected.num_children == 2 else []
-    names = children[1].context if children and children[1].type is dict else None
+    if expected.num_children != 2 or expected.child(1).type is not dict:
+        return kwargs
+    names = expected.child(1).context
     if not isinstance(names, list) or set(names) != set(kwargs):
         return kwargs
     return {name: kwargs[name] for name in names}

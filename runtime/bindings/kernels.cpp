@@ -13,14 +13,19 @@ namespace etlab {
 
 namespace {
 
+std::vector<Value*> pointers_to(ValuesFromPython& values) {
+  std::vector<Value*> pointers;
+  for (Value& value : values.values()) pointers.push_back(&value);
+  return pointers;
+}
+
 // Runs one operator; returns the sizes of every tensor argument after the call, in order of
 // appearance, and the value that a symbolic operator left in the last slot.
 py::tuple run_one_kernel(const std::string& name, const py::list& arguments, bool allow_optimized) {
   const KernelEntry* entry = KernelRegistry::global().find(name);
   ETLAB_CHECK(entry != nullptr, kOperatorMissing, name, ": the runtime has no such operator");
   ValuesFromPython values(arguments, ShapeDynamism::kDynamicBound);
-  std::vector<Value*> pointers;
-  for (Value& value : values.values()) pointers.push_back(&value);
+  const std::vector<Value*> pointers = pointers_to(values);
   {
     py::gil_scoped_release release;
     Context context(ThreadPool::shared());
@@ -44,9 +49,10 @@ bool supports_optimized(const std::string& name, const py::list& arguments) {
   const KernelEntry* entry = KernelRegistry::global().find(name);
   if (entry == nullptr || entry->optimized.run == nullptr) return false;
   if (entry->optimized.supports == nullptr) return true;
-  CallValues values(arguments);
+  ValuesFromPython values(arguments, ShapeDynamism::kDynamicBound);
+  const std::vector<Value*> pointers = pointers_to(values);
   Context context(ThreadPool::shared());
-  return entry->optimized.supports(context, values.arguments());
+  return entry->optimized.supports(context, {pointers.data(), pointers.size()});
 }
 
 }  // namespace
