@@ -1,5 +1,7 @@
 """The native runtime: load a program, run a method.
 
+Example::
+
     program = Runtime.get().load_program("model.pte")
     method = program.load_method("forward")
     outputs = method.execute([torch.ones(2, 2)])

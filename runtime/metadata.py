@@ -92,11 +92,11 @@ class MethodMeta:
         return len(self._native.instructions)
 
     def input_kind(self, index: int) -> str:
-        """"Tensor", "int", "float", "bool", "str" or "None"."""
+        """Kind of an input: "Tensor", "int", "float", "bool", "str" or "None"."""
         return _item(self._native.inputs, index, "input").kind
 
     def output_kind(self, index: int) -> str:
-        """"Tensor", "int", "float", "bool", "str", "list" or "None"."""
+        """Kind of an output: "Tensor", "int", "float", "bool", "str", "list" or "None"."""
         return _item(self._native.outputs, index, "output").kind
 
     def input_tensor_meta(self, index: int) -> TensorInfo:
@@ -118,7 +118,7 @@ class MethodMeta:
 
     @property
     def arena_sizes(self) -> tuple[int, ...]:
-        """Bytes of the planned arenas 1, 2, …"""
+        """Bytes of the planned arenas, from arena 1 on."""
         return tuple(self._native.arena_sizes)
 
     @property

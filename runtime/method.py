@@ -85,8 +85,7 @@ class Method:
             if not isinstance(value, _PLAIN):
                 values[index] = as_tensor(value, f"method '{self.name}', input {index}")
         described = [
-            describe_tensor(value) if isinstance(value, torch.Tensor) else value
-            for value in values
+            describe_tensor(value) if isinstance(value, torch.Tensor) else value for value in values
         ]
         outputs, events = self._native.execute(described, allocate_tensor, self._trace_mode)
         if events is not None and self._events is not None:
