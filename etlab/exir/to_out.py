@@ -20,6 +20,7 @@ from etlab.exir.ops import (
 from etlab.exir.schedule import Call, Role, Schedule, Value
 from etlab.exir.specs import Bounds, TensorSpec
 
+_SCALAR_TENSOR = find_out_variant(torch.ops.aten.scalar_tensor.default)
 _DELEGATE_CALL = "executorch_call_delegate"
 _CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
@@ -140,7 +141,7 @@ class _Scheduler:
                 arguments.append(remaining if argument.is_list else remaining.pop(0))
             elif argument.name == "dim_order" and variant.name.startswith("dim_order_ops::"):
                 arguments.append(list(outputs[0].spec.dim_order))
-            elif argument.base == "Tensor" and isinstance(value, int | float | bool):
+            elif argument.base == "Tensor" and not argument.is_list and _is_number(value):
                 arguments.append(self._scalar(value, node))
             else:
                 arguments.append(self._argument(value))
@@ -187,14 +188,15 @@ class _Scheduler:
         return argument
 
     def _scalar(self, number: Any, node: fx.Node) -> Value:
-        """A rank-0 constant for a Python number where only a tensor can stand."""
-        example = node.meta["val"]
-        dtypes = [
-            argument.meta["val"].dtype
-            for argument in node.all_input_nodes
-            if isinstance(argument.meta.get("val"), torch.Tensor)
-        ]
-        dtype = dtypes[0] if dtypes else example.dtype
+        """A rank-0 tensor for a number where only a tensor can stand."""
+        dtype = _operand_dtype(node)
+        if isinstance(number, fx.Node):
+            zero = _zero_of(number.meta.get("val"))
+            spec = TensorSpec(torch.result_type(torch.empty(1, dtype=dtype), zero), (), ())
+            value = Value(f"{number.name}_tensor", Role.RESULT, spec=spec, node=node)
+            arguments = [self._values[number], value]
+            self._schedule.calls.append(Call(_SCALAR_TENSOR, arguments, [value], node))
+            return value
         dtype = torch.result_type(torch.empty(1, dtype=dtype), number)
         key = (repr(number), dtype)
         if key not in self._scalars:
@@ -241,9 +243,24 @@ class _Scheduler:
         self._values.setdefault(node, None)
 
 
+def _operand_dtype(node: fx.Node) -> torch.dtype:
+    """The dtype that a call computes in: of its result, or of what it compares."""
+    example = node.meta["val"]
+    operands = [argument.meta.get("val") for argument in node.all_input_nodes]
+    dtypes = [item.dtype for item in (example, *operands) if isinstance(item, torch.Tensor)]
+    return next((dtype for dtype in dtypes if dtype != torch.bool), torch.bool)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether an argument is a number, now or at run time."""
+    if isinstance(value, fx.Node):
+        return not isinstance(value.meta.get("val"), torch.Tensor | tuple | list)
+    return isinstance(value, int | float | bool)
+
+
 def _has_number_for_tensor(variant: OutVariant, bound: list[Any]) -> bool:
     return any(
-        argument.base == "Tensor" and isinstance(value, int | float | bool)
+        argument.base == "Tensor" and not argument.is_list and _is_number(value)
         for argument, value in zip(variant.arguments, bound, strict=True)
     )
 

@@ -4,7 +4,7 @@ from etlab.exir.memory.interval import Interval
 from etlab.exir.schedule import Role, Schedule, Value
 
 
-def lifetimes(schedule: Schedule, alignment: int) -> dict[Value, Interval]:
+def lifetimes_of(schedule: Schedule, alignment: int) -> dict[Value, Interval]:
     """The interval of every value that needs planned memory, in order of first use.
 
     A view counts for the value whose memory it shares. Inputs live from step 0, outputs to the last

@@ -12,7 +12,7 @@ from etlab.errors import InvalidArgumentError, NotFoundError, NotSupportedError
 from etlab.exir import memory
 from etlab.exir.memory.check import check_offsets
 from etlab.exir.memory.interval import Interval, Planner
-from etlab.exir.memory.lifetimes import lifetimes
+from etlab.exir.memory.lifetimes import lifetimes_of
 from etlab.exir.memory.plan import MemoryPlan, PlannedTensor
 from etlab.exir.schedule import Role, Schedule, Value
 
@@ -127,7 +127,7 @@ def plan_memory(schedule: Schedule, options: MemoryPlanningPass) -> PlannedMemor
         MemoryPlanError: the planner's answer is invalid.
     """
     planner = find_planner(options.memory_planning_algo)
-    intervals = lifetimes(schedule, options.alignment)
+    intervals = lifetimes_of(schedule, options.alignment)
     values = list(intervals)
     offsets = planner(list(intervals.values()))
     check_offsets(
