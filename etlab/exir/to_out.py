@@ -1,6 +1,7 @@
 """From an edge graph to a schedule: each operator becomes a call of its out variant."""
 
 import operator as python_operator
+import warnings
 from typing import Any
 
 import torch
@@ -129,8 +130,8 @@ class _Scheduler:
             self._refuse(node, "has no out variant")
             self._values[node] = self._results_of(node)
             return
-        if not (variant.is_official or self._extended or _is_custom(variant)):
-            self._refuse(node, f"({variant.full_name}) has no kernel in the official runtime")
+        if not variant.is_official and not _is_custom(variant):
+            self._beyond_official(node, variant)
         results = self._results_of(node)
         self._values[node] = results
         outputs = list(results) if isinstance(results, tuple) else [results]
@@ -237,6 +238,16 @@ class _Scheduler:
 
     def _placeholders(self) -> list[Value]:
         return [self._values[node] for node in self._graph.graph.nodes if node.op == "placeholder"]
+
+    def _beyond_official(self, node: fx.Node, variant: OutVariant) -> None:
+        if self._extended:
+            warnings.warn(
+                f"{variant.full_name} has no kernel in the official runtime; the program will only"
+                " run where etlab's runtime does",
+                stacklevel=2,
+            )
+        else:
+            self._refuse(node, f"({variant.full_name}) has no kernel in the official runtime")
 
     def _refuse(self, node: fx.Node, reason: str) -> None:
         self._refused.append(f"{node.target} at node '{node.name}' {reason}{_source_line(node)}")

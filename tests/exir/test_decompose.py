@@ -69,7 +69,10 @@ FUNCTIONS = {
         X,
         INDICES,
     ),
-    "mean and variance": lambda: (lambda x: x.mean() + x.var(1, keepdim=True) + x.std(2, keepdim=True), X),
+    "mean and variance": lambda: (
+        lambda x: x.mean() + x.var(1, keepdim=True) + x.std(2, keepdim=True),
+        X,
+    ),
     "sum of all": lambda: (lambda x: x.sum() + x.sum(-1), X),
     "all and any": lambda: (lambda x: (x > -9).all() & (x > 1).any(1), X),
     "argmax": lambda: (lambda x: (x.argmax(1), x.max(1), x.amin((0, 1))), X),

@@ -42,9 +42,7 @@ DYNAMIC = {
 def test_symbolic_length_computes_what_eager_does(name):
     x = torch.randn(2, 5, 6)
     others = [(torch.randn(2, length, 6),) for length in (3, 11, 32)]
-    check_lowering(
-        Calls(DYNAMIC[name]), x, more_inputs=others, dynamic_shapes=(({1: LENGTH},),)
-    )
+    check_lowering(Calls(DYNAMIC[name]), x, more_inputs=others, dynamic_shapes=(({1: LENGTH},),))
 
 
 def test_batch_and_length_symbolic():
@@ -70,9 +68,7 @@ def test_cond_lowers_both_branches():
             x.sum() > 0, lambda x: F.silu(x) * weight, lambda x: torch.cat([x[1:], x[:1]]), (x,)
         )
 
-    edge = check_lowering(
-        Calls(function), torch.ones(4, 3), more_inputs=[(-torch.ones(4, 3),)]
-    )
+    edge = check_lowering(Calls(function), torch.ones(4, 3), more_inputs=[(-torch.ones(4, 3),)])
     assert len(edge.submodules) == 2
 
 

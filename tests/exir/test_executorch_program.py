@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from exir.lowering import Function, Mlp, lower, seeded
 from torch import nn
 
 from etlab.errors import (
@@ -16,7 +17,6 @@ from etlab.exir import ExecutorchBackendConfig, to_edge
 from etlab.exir.emit.dump import dump_program
 from etlab.exir.emit.file import read_program
 from etlab.exir.memory import Interval, MemoryPlanningPass
-from exir.lowering import Function, Mlp, lower, seeded
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -146,10 +146,13 @@ def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
         lower(Mlp(), seeded(2, 5)).memory_plan("backward")
 
 
+class ReluAndExp(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.relu() + x.exp()
+
+
 def test_all_operators_without_a_kernel_are_listed_with_their_lines() -> None:
-    graph = to_edge(
-        torch.export.export(Function(lambda x: x.relu() + x.exp()), (seeded(3),), strict=False)
-    ).edge_graph()
+    graph = to_edge(torch.export.export(ReluAndExp(), (seeded(3),), strict=False)).edge_graph()
     from etlab.exir.executorch_program import lower_to_executorch
 
     for node in list(graph.graph.nodes):
@@ -159,7 +162,9 @@ def test_all_operators_without_a_kernel_are_listed_with_their_lines() -> None:
         lower_to_executorch({"forward": graph})
     assert str(error.value).count("test_executorch_program.py:") == 2
     with pytest.warns(UserWarning, match=r"aten::digamma\.out"):
-        lower_to_executorch({"forward": graph}, config=ExecutorchBackendConfig(extended_operators=True))
+        lower_to_executorch(
+            {"forward": graph}, config=ExecutorchBackendConfig(extended_operators=True)
+        )
 
 
 def test_a_plan_of_a_wrong_planner_is_refused() -> None:

@@ -61,11 +61,10 @@ def test_an_operator_without_an_out_variant_has_none() -> None:
 
 
 def test_quantized_operators_get_the_out_variant_of_their_library() -> None:
-    import torch.ao.quantization.fx._decomposed  # noqa: F401  (registers the operators)
+    import torch.ao.quantization.fx._decomposed  # registers the operators
 
-    names = ["quantize_per_tensor.default", "dequantize_per_tensor.tensor"]
     quantize = find_out_variant(torch.ops.quantized_decomposed.quantize_per_tensor.default)
-    assert quantize is not None, names
+    assert quantize is not None
     assert quantize.full_name == "quantized_decomposed::quantize_per_tensor.out"
     assert quantize.is_official
 

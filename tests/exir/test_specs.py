@@ -1,10 +1,10 @@
 import pytest
 import torch
+from exir.lowering import Function, lower, seeded
 from torch.export import Dim
 
 from etlab.errors import LoweringError
 from etlab.exir.specs import Bounds, order_of_strides
-from exir.lowering import Function, lower, seeded
 
 
 @pytest.mark.parametrize(

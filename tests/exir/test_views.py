@@ -1,7 +1,6 @@
 import torch
-from torch import nn
-
 from exir.lowering import Function, lower, seeded
+from torch import nn
 
 
 def _operators(program: object) -> list[str]:

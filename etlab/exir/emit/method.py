@@ -175,7 +175,7 @@ class _MethodEmitter:
         if root.role is Role.CONSTANT:
             assert root.data is not None
             assert root.spec is not None
-            index = self._shared.constants.add(root.data, root.spec.dim_order, root.name)
+            index = self._shared.constants.add(root.data, root.spec.dim_order, _name(root))
             return tensor_entry(value, index)
         if not root.is_planned:
             return tensor_entry(value, 0)
@@ -202,7 +202,7 @@ class _MethodEmitter:
         if root.role is Role.STATE:
             if root.data is None or root.spec is None:
                 raise InternalError(f"state '{root.name}' has no initial value")
-            index = self._shared.state.add(root.data, root.spec.dim_order, root.name)
+            index = self._shared.state.add(root.data, root.spec.dim_order, _name(root))
             if self._shared.emit_mutable_buffer_names:
                 extra = schema.ExtraTensorInfo(fully_qualified_name=root.target)
         entry = tensor_entry(value, index)
@@ -217,6 +217,10 @@ class _MethodEmitter:
             shape_dynamism=entry.shape_dynamism,
             extra_tensor_info=extra,
         )
+
+
+def _name(value: Value) -> str:
+    return value.target or value.name
 
 
 def _where(call: Call) -> str:

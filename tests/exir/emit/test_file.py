@@ -15,7 +15,9 @@ def _assemble(*segments: Segment, alignment: int = 128) -> bytes:
 
 
 def test_segments_are_read_back() -> None:
-    data = _assemble(Segment(0, []), Segment(20, [(0, b"abc"), (16, b"wxyz")]), Segment(2, [(0, b"hi")]))
+    data = _assemble(
+        Segment(0, []), Segment(20, [(0, b"abc"), (16, b"wxyz")]), Segment(2, [(0, b"hi")])
+    )
     found = [bytes(segment) for segment in read_program(data).segments]
     assert found == [b"", b"abc" + bytes(13) + b"wxyz", b"hi"]
 
@@ -68,7 +70,7 @@ def test_a_newer_schema_is_refused_in_words() -> None:
 
 
 def test_another_file_is_refused_in_words() -> None:
-    with pytest.raises(InvalidProgramError, match="no .pte program"):
+    with pytest.raises(InvalidProgramError, match=r"no \.pte program"):
         read_program(b"\x89PNG\r\n\x1a\n" + bytes(100))
 
 

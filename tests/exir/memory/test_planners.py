@@ -90,7 +90,7 @@ def test_greedy_stays_quick_with_thousands_of_tensors() -> None:
 
 def test_a_plan_that_overlaps_is_refused_by_name() -> None:
     intervals = [Interval(32, 0, 2), Interval(16, 1, 3)]
-    with pytest.raises(MemoryPlanError, match="'a'.*'b'"):
+    with pytest.raises(MemoryPlanError, match=r"'a'.*'b'"):
         check_offsets(intervals, [0, 16], names=["a", "b"])
 
 
