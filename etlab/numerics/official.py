@@ -85,10 +85,13 @@ class OfficialRuntime:
         self.version = str(self._ask({"load": content, "method": method})["version"])
 
     def execute(self, inputs: Sequence[Any]) -> list[Any]:
-        """Run the method on flat inputs; the flat outputs are the caller's own."""
+        """Run the method on flat inputs; the flat outputs are the caller's own.
+
+        Tensors keep their strides: give them in the layout of the exported example, for this
+        runtime neither converts nor refuses another one.
+        """
         plain = [
-            value.detach().contiguous().clone() if isinstance(value, torch.Tensor) else value
-            for value in inputs
+            value.detach().clone() if isinstance(value, torch.Tensor) else value for value in inputs
         ]
         return list(self._ask({"execute": plain})["outputs"])
 
@@ -156,6 +159,7 @@ class OfficialRuntime:
         text = os.pread(self._stderr.fileno(), size - begin, begin).decode(errors="replace")
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         own = [line for line in lines if re.search(r"[\[:]\w+\.(cpp|h|cc):\d+\]", line)]
+        own = [line for line in own if not re.search(r"\] arg \d+ with type id", line)]
         errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
         return "; ".join(line[:300] for line in (own or errors)[-3:])
 

@@ -1,0 +1,59 @@
+"""What a quantizer is."""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch.export import ExportedProgram
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizeRequest:
+    """What a quantizer gets.
+
+    Attributes:
+        model: the user's module; must not be changed.
+        exported: the same model after `torch.export`.
+        example_inputs: positional arguments of one call.
+        calibration: further samples, each a tuple of arguments; at least the example.
+        dynamic_shapes: as `torch.export` takes them.
+    """
+
+    model: torch.nn.Module
+    exported: ExportedProgram
+    example_inputs: tuple[Any, ...]
+    calibration: Sequence[tuple[Any, ...]]
+    dynamic_shapes: Any = None
+
+
+class Quantizer:
+    """A way to make a model smaller or faster at the price of accuracy.
+
+    Subclasses are found by their presence in `etlab/quantize/`; their constructor's keyword
+    arguments are the parameters that users see.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+
+    def quantize(self, request: QuantizeRequest) -> ExportedProgram:
+        """The quantized model as an exported program, in operators that the runtime has."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Name and parameters, as `etlab.export(quantizer=...)` takes them in code."""
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in parameters_of(type(self)))
+        return f"{type(self).__name__}({values})"
+
+
+def parameters_of(kind: type) -> dict[str, Any]:
+    """Constructor keywords of `kind` with their defaults (`inspect.Parameter.empty` where none)."""
+    if kind.__init__ is object.__init__:
+        return {}
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(kind).parameters.items()
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    }
