@@ -1,3 +1,59 @@
-"""etlab: a Jupyter workbench for taking PyTorch models to devices."""
+"""etlab: a Jupyter workbench for taking PyTorch models to devices.
+
+    run = etlab.export(model, inputs, quantizer="int8-weights")
+    run.parity(inputs)
+
+Names are imported when they are first used, so `import etlab` costs nothing. Views (`Workbench` and
+what else lies in `etlab.widgets`) are found by their file.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from etlab.choices import list_partitioners, list_quantizers
+    from etlab.exporting import export
+    from etlab.inspect.program_file import ProgramFile, load
+    from etlab.magics import load_ipython_extension
+    from etlab.run import ExportRun
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "ExportRun": "etlab.run",
+    "ProgramFile": "etlab.inspect.program_file",
+    "export": "etlab.exporting",
+    "list_partitioners": "etlab.choices",
+    "list_quantizers": "etlab.choices",
+    "load": "etlab.inspect.program_file",
+    "load_ipython_extension": "etlab.magics",
+}
+
+__all__ = [
+    "ExportRun",
+    "ProgramFile",
+    "__version__",
+    "export",
+    "list_partitioners",
+    "list_quantizers",
+    "load",
+    "load_ipython_extension",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name from its home, or a view from its file in `etlab.widgets`."""
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name[:1].isupper():
+        value = importlib.import_module("etlab.widgets").find_view(name)
+    else:
+        raise AttributeError(f"module 'etlab' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Public names and views."""
+    views = importlib.import_module("etlab.widgets").view_names()
+    return sorted({*globals(), *__all__, *views})

@@ -33,6 +33,11 @@ _listener: contextvars.ContextVar[StageListener | None] = contextvars.ContextVar
 )
 
 
+def current() -> StageListener | None:
+    """The listener of this thread and context, if any."""
+    return _listener.get()
+
+
 @contextlib.contextmanager
 def listen(listener: StageListener) -> Iterator[StageListener]:
     """Make `listener` the one that stages report to, inside this block and thread."""

@@ -1,1 +1,1 @@
-"""etlab.inspect"""
+"""Data that pictures are drawn from: memory, delegation, size, graphs."""

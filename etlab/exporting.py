@@ -1,0 +1,150 @@
+"""`etlab.export`: from a module to an `ExportRun` in one call."""
+
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+
+from etlab.choices import as_partitioners, as_quantizer
+from etlab.errors import EtlabError, ExportError, InvalidArgumentError, LoweringError
+from etlab.exir import stages
+from etlab.quantize import Quantizer, QuantizeRequest
+from etlab.run import ExportRun
+
+
+def export(
+    model: torch.nn.Module,
+    example_inputs: Any,
+    *,
+    partitioner: Any = None,
+    quantizer: Any = None,
+    calibration: Any = None,
+    dynamic_shapes: Any = None,
+    transform_passes: Sequence[Any] = (),
+    backend_config: Any = None,
+    name: str | None = None,
+) -> ExportRun:
+    """Export, quantize, lower and emit a model, and keep every stage.
+
+    The model is not changed.
+
+    Args:
+        model: a module in eval mode.
+        example_inputs: positional arguments of one call, as a tuple; a tensor is one argument.
+        partitioner: a partitioner, its name, or a list of either; None gives nothing away.
+        quantizer: a quantizer or its name; None keeps the model's precision.
+        calibration: a list of samples (tuples of arguments) for the quantizer and the parity
+            report; the example inputs by default.
+        dynamic_shapes: as `torch.export.export` takes them.
+        transform_passes: passes over the edge program before partitioning.
+        backend_config: an `ExecutorchBackendConfig` for the emission.
+        name: what reports call the model; its class name by default.
+
+    Raises:
+        ExportError: `torch.export` refuses the model; the cause is chained.
+        LoweringError: the compiler or the quantizer refuses the exported program.
+        NotFoundError: no partitioner or quantizer has the given name.
+        InterruptedExecutionError: a stage listener asked for a stop.
+    """
+    from etlab.numerics.parity import as_samples
+
+    if not isinstance(model, torch.nn.Module):
+        raise InvalidArgumentError(
+            f"export: expected a torch.nn.Module, got {type(model).__name__}; wrap a function in a "
+            "module whose forward calls it"
+        )
+    inputs = example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
+    partitioners = as_partitioners(partitioner)
+    chosen = as_quantizer(quantizer)
+    samples = tuple(as_samples(calibration)) if calibration is not None else (inputs,)
+    outer = stages.current() or stages.StageListener()
+    listener = stages.StageListener(outer.on_start, outer.should_stop)
+    with stages.listen(listener):
+        exported = _export(model, inputs, dynamic_shapes)
+        quantized = None
+        if chosen is not None:
+            request = QuantizeRequest(model, exported, inputs, samples, dynamic_shapes)
+            quantized = _quantize(chosen, request)
+        delegated, program = _lower(
+            quantized or exported, partitioners, transform_passes, backend_config
+        )
+    return ExportRun(
+        name=name or type(model).__name__,
+        model=model,
+        exported=exported,
+        quantized=quantized,
+        delegated=delegated,
+        program=program,
+        example_inputs=inputs,
+        calibration=samples,
+        partitioner=_label(partitioner),
+        quantizer=_label(quantizer),
+        seconds=MappingProxyType(dict(listener.seconds)),
+        notes=tuple(_notes(model)),
+        transform_passes=tuple(transform_passes),
+    )
+
+
+def _export(
+    model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any
+) -> ExportedProgram:
+    with stages.stage("export"):
+        try:
+            return torch.export.export(model, inputs, dynamic_shapes=dynamic_shapes, strict=False)
+        except EtlabError:
+            raise
+        except Exception as error:
+            first = next((line for line in str(error).splitlines() if line.strip()), "")
+            raise ExportError(
+                f"torch.export refused {type(model).__name__}: {type(error).__name__}: "
+                f"{first.strip()[:300]} (check that model(*inputs) runs; the whole message is the "
+                "cause of this error)"
+            ) from error
+
+
+def _quantize(quantizer: Quantizer, request: QuantizeRequest) -> ExportedProgram:
+    with stages.stage("quantize"):
+        try:
+            return quantizer.quantize(request)
+        except EtlabError:
+            raise
+        except Exception as error:
+            raise LoweringError(
+                f"quantizer '{quantizer.name}' failed on this model: {type(error).__name__}: {error}"
+            ) from error
+
+
+def _lower(
+    exported: ExportedProgram,
+    partitioners: list[Any],
+    transform_passes: Sequence[Any],
+    backend_config: Any,
+) -> tuple[Any, Any]:
+    from etlab.exir import to_edge_transform_and_lower
+
+    delegated = to_edge_transform_and_lower(
+        exported,
+        transform_passes=list(transform_passes) or None,
+        partitioner=partitioners or None,
+    )
+    return delegated, delegated.to_executorch(backend_config)
+
+
+def _label(choice: Any) -> str:
+    """A partitioner or quantizer as the user named it."""
+    if choice is None or choice == []:
+        return "none"
+    if isinstance(choice, list | tuple):
+        return " + ".join(_label(one) for one in choice)
+    return choice if isinstance(choice, str) else str(getattr(choice, "name", type(choice).__name__))
+
+
+def _notes(model: torch.nn.Module) -> list[str]:
+    if model.training:
+        return [
+            "the model was exported in training mode: dropout and batch norm act as in training; "
+            "call model.eval() first if you mean to ship it"
+        ]
+    return []

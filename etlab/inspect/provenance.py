@@ -1,0 +1,56 @@
+"""Where a node comes from: its module, its source line, its operator, its size."""
+
+import re
+from typing import Any
+
+import torch
+from torch import fx
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\w+)')
+
+
+def operator_of(node: fx.Node) -> str:
+    """The operator's name without its namespace's default overload: `aten.add.Tensor` as `add`."""
+    target: Any = node.target
+    if isinstance(target, torch._ops.OpOverload):
+        namespace, _, name = target._schema.name.partition("::")
+        return name if namespace == "aten" else f"{namespace}::{name}"
+    return str(getattr(target, "__name__", target))
+
+
+def module_of(node: fx.Node) -> str:
+    """Path of the innermost module, such as `blocks.3.project`; empty at the top."""
+    stack = node.meta.get("nn_module_stack") or {}
+    path = ""
+    for entry in stack.values():
+        path = str(entry[0])
+    path = path.removeprefix("L['self'].").removeprefix("L['self']")
+    return re.sub(r"\['?([^'\]]*)'?\]", r".\1", path).strip(".")
+
+
+def source_of(node: fx.Node) -> str:
+    """`file.py:12` of the innermost frame that the export recorded; empty when unknown."""
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    if not frames:
+        return ""
+    file, line, _ = frames[-1]
+    return f"{file.rsplit('/', 1)[-1]}:{line}"
+
+
+def values_of(node: fx.Node) -> list[torch.Tensor]:
+    """The fake tensors that a node gives."""
+    value = node.meta.get("val")
+    candidates = value if isinstance(value, list | tuple) else [value]
+    return [one for one in candidates if isinstance(one, torch.Tensor)]
+
+
+def shape_of(value: torch.Tensor) -> tuple[int | str, ...]:
+    """Sizes; symbolic ones by name."""
+    return tuple(size if isinstance(size, int) else str(size) for size in value.shape)
+
+
+def bytes_of(value: torch.Tensor) -> int | None:
+    """Bytes of a tensor, None for symbolic sizes."""
+    if any(not isinstance(size, int) for size in value.shape):
+        return None
+    return int(value.numel()) * value.element_size()

@@ -1,0 +1,127 @@
+"""The ways to compute a model's outputs, each opened for as long as a comparison takes."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.utils import _pytree
+
+from etlab.errors import InterruptedExecutionError, NotFoundError
+from etlab.exir import stages
+from etlab.numerics.official import OfficialRuntime, OfficialRuntimeError
+from etlab.numerics.parity import OpenPath
+from etlab.numerics.stopping import interruptible
+
+Path = Callable[[], AbstractContextManager[OpenPath]]
+
+
+def flatten_arguments(arguments: tuple[Any, ...]) -> list[Any]:
+    """Leaves of positional arguments, in the order of a program's inputs."""
+    return list(_pytree.tree_flatten((arguments, {}))[0])
+
+
+def module_path(name: str, module: torch.nn.Module) -> Path:
+    """A module in PyTorch; its buffers are as before when the path closes."""
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[OpenPath]:
+        kept = [(buffer, buffer.detach().clone()) for buffer in module.buffers()]
+
+        def call(sample: tuple[Any, ...]) -> list[Any]:
+            with stages.stage(f"run {name}"), torch.no_grad():
+                return list(_pytree.tree_leaves(module(*sample)))
+
+        try:
+            yield call
+        finally:
+            with torch.no_grad():
+                for buffer, value in kept:
+                    buffer.copy_(value)
+
+    return opened
+
+
+def exported_path(name: str, exported: ExportedProgram) -> Path:
+    """An exported program, run by PyTorch."""
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[OpenPath]:
+        with module_path(name, exported.module())() as path:
+            yield path
+
+    return opened
+
+
+def native_path(program: bytes, method: str = "forward") -> Path:
+    """Our runtime, in this process."""
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[OpenPath]:
+        from etlab.runtime import Runtime
+
+        loaded = Runtime.get().load_program(program).load_method(method)
+        if loaded is None:
+            raise NotFoundError(f"the program has no method '{method}'")
+
+        def call(sample: tuple[Any, ...]) -> list[Any]:
+            with stages.stage("run native"), interruptible(loaded.interrupt):
+                return list(loaded.execute(flatten_arguments(sample)))
+
+        yield call
+
+    return opened
+
+
+def official_path(
+    program: bytes, example: Sequence[Any], method: str = "forward", timeout: float = 300.0
+) -> Path:
+    """ExecuTorch's runtime, in a child process.
+
+    Args:
+        program: bytes of a .pte file.
+        example: flat inputs of the export. Their layout is given to every input, since this runtime
+            takes other strides without a word and computes something else.
+        method: the method's name.
+        timeout: seconds for one answer.
+    """
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[OpenPath]:
+        with stages.stage("start official"):
+            runtime = OfficialRuntime(program, method=method, timeout=timeout)
+        stopped = False
+
+        def stop() -> None:
+            nonlocal stopped
+            stopped = True
+            runtime.interrupt()
+
+        def call(sample: tuple[Any, ...]) -> list[Any]:
+            inputs = flatten_arguments(sample)
+            laid_out = [_laid_out(*pair) for pair in zip(inputs, example, strict=False)]
+            try:
+                with stages.stage("run official"), interruptible(stop):
+                    return runtime.execute(laid_out + inputs[len(laid_out) :])
+            except OfficialRuntimeError:
+                if stopped:
+                    raise InterruptedExecutionError("the official path was stopped") from None
+                raise
+
+        with runtime:
+            yield call
+
+    return opened
+
+
+def _laid_out(value: Any, example: Any) -> Any:
+    """`value` with the order of dimensions in memory that `example` has."""
+    if not isinstance(value, torch.Tensor) or not isinstance(example, torch.Tensor):
+        return value
+    if value.dim() != example.dim():
+        return value
+    order = sorted(range(example.dim()), key=lambda dim: -example.stride(dim))
+    back = sorted(range(len(order)), key=lambda place: order[place])
+    return value.permute(order).contiguous().permute(back)

@@ -1,0 +1,225 @@
+"""`ExportRun`: one model at every stage, from the eager module to the program that ships."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.utils import _pytree
+
+from etlab import display
+from etlab.errors import InvalidArgumentError
+from etlab.inspect.program_file import ProgramFile
+
+if TYPE_CHECKING:
+    from etlab.exir import EdgeProgramManager, ExecutorchProgramManager
+    from etlab.inspect.delegation import DelegationReport
+    from etlab.inspect.graph import GraphData
+    from etlab.inspect.memory import MemoryReport
+    from etlab.inspect.netron import NetronView
+    from etlab.inspect.size import SizeReport
+    from etlab.numerics import ParityReport
+
+STAGES = ("eager", "aten", "quantized", "edge", "delegated", "program")
+PATHS = ("eager", "exported", "quantized", "native", "official")
+
+
+@dataclass(frozen=True, eq=False)
+class ExportRun:
+    """A model at every stage; results are values, nothing here changes the model.
+
+    Attributes:
+        name: of the model.
+        model: the user's module.
+        exported: what `torch.export` made of it.
+        quantized: the quantized exported program; None without a quantizer.
+        delegated: the edge programs after partitioning.
+        program: the finished program.
+        example_inputs: positional arguments of the export.
+        calibration: samples that the quantizer saw.
+        partitioner: its name as text, "none" without.
+        quantizer: its name as text, "none" without.
+        seconds: time of every stage, in order.
+        notes: what the user should know about this export.
+    """
+
+    name: str
+    model: torch.nn.Module = field(repr=False)
+    exported: ExportedProgram = field(repr=False)
+    quantized: ExportedProgram | None = field(repr=False)
+    delegated: "EdgeProgramManager" = field(repr=False)
+    program: "ExecutorchProgramManager" = field(repr=False)
+    example_inputs: tuple[Any, ...] = field(repr=False)
+    calibration: tuple[tuple[Any, ...], ...] = field(repr=False)
+    partitioner: str
+    quantizer: str
+    seconds: Mapping[str, float] = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False, default=())
+    transform_passes: tuple[Any, ...] = field(repr=False, default=())
+
+    @functools.cached_property
+    def edge(self) -> "EdgeProgramManager":
+        """The edge programs before partitioning."""
+        from etlab.exir import to_edge
+
+        if self.partitioner == "none":
+            return self.delegated
+        manager = to_edge(self.quantized or self.exported)
+        return manager.transform(list(self.transform_passes)) if self.transform_passes else manager
+
+    @property
+    def stages(self) -> dict[str, Any]:
+        """Every stage that this run has, by name and in order."""
+        found = {
+            "eager": self.model,
+            "aten": self.exported,
+            "quantized": self.quantized,
+            "edge": self.edge,
+            "delegated": self.delegated,
+            "program": self.program,
+        }
+        return {name: found[name] for name in STAGES if found[name] is not None}
+
+    @functools.cached_property
+    def file(self) -> ProgramFile:
+        """The program as a file in memory."""
+        return ProgramFile(bytes(self.program.buffer), name=f"{self.name}.pte")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the .pte file; returns where."""
+        return self.file.save(path)
+
+    def run(self, inputs: Any, path: str = "native") -> Any:
+        """The outputs for one call, in the structure that the model returns.
+
+        Args:
+            inputs: a tensor, or a tuple of positional arguments.
+            path: "eager", "exported", "quantized", "native" or "official".
+
+        Raises:
+            InvalidArgumentError: there is no such path in this run.
+            EtlabError: the path refuses or fails; state starts afresh in every call.
+        """
+        sample = inputs if isinstance(inputs, tuple) else (inputs,)
+        with self._paths([path])[path]() as call:
+            flat = call(sample)
+        tree = self.exported.call_spec.out_spec
+        return _pytree.tree_unflatten(flat, tree) if tree is not None else flat
+
+    def parity(
+        self,
+        inputs: Any = None,
+        *,
+        reference: str = "eager",
+        paths: Sequence[str] | None = None,
+        metrics: Sequence[str] | None = None,
+    ) -> "ParityReport":
+        """Run every path on the same inputs and compare what comes out.
+
+        Args:
+            inputs: a tensor, a tuple of arguments, or a list of such tuples (samples); by default
+                the calibration data, or else the example inputs.
+            reference: the path that is right by definition.
+            paths: which paths to compare; by default all that this run has.
+            metrics: names of metrics; all by default.
+        """
+        from etlab.numerics.parity import as_samples, compare
+
+        samples = list(self.calibration) if inputs is None else as_samples(inputs)
+        names = list(paths) if paths is not None else self.paths
+        if reference not in names:
+            names.insert(0, reference)
+        return compare(
+            self._paths(names),
+            samples,
+            model=self.name,
+            reference=reference,
+            output_names=self._output_names(),
+            metrics=metrics,
+        )
+
+    @property
+    def paths(self) -> list[str]:
+        """The ways this run can compute outputs."""
+        return [name for name in PATHS if name != "quantized" or self.quantized is not None]
+
+    def memory_plan(self, method: str = "forward") -> "MemoryReport":
+        """Where every tensor of a method lives and for how long."""
+        from etlab.inspect.memory import MemoryReport
+
+        return MemoryReport(self.name, self.program.memory_plan(method))
+
+    def delegation(self, method: str = "forward") -> "DelegationReport":
+        """What was given to backends, and why the rest was not."""
+        from etlab.inspect.delegation import delegation_report
+
+        graph = self.delegated.edge_graph(method)
+        return delegation_report(graph, model=self.name, partitioner=self.partitioner)
+
+    def size(self) -> "SizeReport":
+        """What fills the file."""
+        from etlab.inspect.size import size_report
+
+        graphs = [self.delegated.edge_graph(name) for name in sorted(self.delegated.methods)]
+        return size_report(self.file.data, title=self.name, graphs=graphs)
+
+    def graph(self, stage: str = "delegated", method: str = "forward") -> "GraphData":
+        """Nodes, edges and modules of a stage ("aten", "quantized", "edge" or "delegated")."""
+        from etlab.inspect.graph import graph_data
+
+        graphs = [name for name in self.stages if name not in ("eager", "program")]
+        if stage not in graphs:
+            raise InvalidArgumentError(
+                f"graph: no stage '{stage}' with a graph; choose from {', '.join(graphs)}"
+            )
+        title = f"{self.name}, {stage}"
+        held = self.stages[stage]
+        if isinstance(held, ExportedProgram):
+            return graph_data(held.graph, title=title)
+        edge = held.edge_graph(method)
+        return graph_data(edge.graph, title=title, submodules=edge.submodules)
+
+    def netron(self, *, weights: bool = False, height: int = 480) -> "NetronView":
+        """The program in a Netron view that asks no network for anything."""
+        return self.file.netron(weights=weights, height=height)
+
+    def _paths(self, names: Sequence[str]) -> dict[str, Any]:
+        from etlab.numerics import paths as ways
+
+        makers = {
+            "eager": lambda: ways.module_path("eager", self.model),
+            "exported": lambda: ways.exported_path("exported", self.exported),
+            "native": lambda: ways.native_path(self.file.data),
+            "official": lambda: ways.official_path(
+                self.file.data, ways.flatten_arguments(self.example_inputs)
+            ),
+        }
+        if self.quantized is not None:
+            quantized = self.quantized
+            makers["quantized"] = lambda: ways.exported_path("quantized", quantized)
+        if unknown := [name for name in names if name not in makers]:
+            raise InvalidArgumentError(
+                f"no path {', '.join(map(repr, unknown))} in this run: choose from "
+                + ", ".join(self.paths)
+            )
+        return {name: makers[name]() for name in names}
+
+    def _output_names(self) -> list[str]:
+        return [str(name) for name in self.exported.graph_signature.user_outputs]
+
+    def __repr__(self) -> str:
+        """One line, the same for the same export."""
+        size = display.format_bytes(len(self.file.data))
+        return (
+            f"ExportRun({self.name}: partitioner {self.partitioner}, quantizer {self.quantizer}, "
+            f"{size} program)"
+        )
+
+    def _repr_html_(self) -> str:
+        from etlab.inspect.run_card import run_card
+
+        return run_card(self)
+
