@@ -112,7 +112,8 @@ def _quantize(quantizer: Quantizer, request: QuantizeRequest) -> ExportedProgram
             raise
         except Exception as error:
             raise LoweringError(
-                f"quantizer '{quantizer.name}' failed on this model: {type(error).__name__}: {error}"
+                f"quantizer '{quantizer.name}' failed on this model: "
+                f"{type(error).__name__}: {error}"
             ) from error
 
 
@@ -138,7 +139,9 @@ def _label(choice: Any) -> str:
         return "none"
     if isinstance(choice, list | tuple):
         return " + ".join(_label(one) for one in choice)
-    return choice if isinstance(choice, str) else str(getattr(choice, "name", type(choice).__name__))
+    if isinstance(choice, str):
+        return choice
+    return str(getattr(choice, "name", type(choice).__name__))
 
 
 def _notes(model: torch.nn.Module) -> list[str]:

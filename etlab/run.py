@@ -222,4 +222,3 @@ class ExportRun:
         from etlab.inspect.run_card import run_card
 
         return run_card(self)
-

@@ -1,1 +1,15 @@
-"""etlab.magics"""
+"""IPython magics: `%load_ext etlab` brings them."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+__all__ = ["load_ipython_extension"]
+
+
+def load_ipython_extension(shell: "InteractiveShell") -> None:
+    """Register the magics; prints nothing."""
+    from etlab.magics.commands import EtlabMagics
+
+    shell.register_magics(EtlabMagics)
