@@ -1,13 +1,16 @@
 """What can be chosen by name: partitioners and quantizers, with their parameters."""
 
+import functools
+import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
-from etlab.errors import InvalidArgumentError
+from etlab.errors import InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
     import pandas
@@ -88,7 +91,6 @@ def list_quantizers() -> Choices:
 
 def list_partitioners() -> Choices:
     """The partitioners that `etlab.export(partitioner=...)` takes by name."""
-    from etlab.exir.partition.registry import all_partitioners
     from etlab.quantize import parameters_of
 
     return Choices(
@@ -100,6 +102,37 @@ def list_partitioners() -> Choices:
             ),
         ]
     )
+
+
+@functools.cache
+def all_partitioners() -> dict[str, type]:
+    """The partitioner class of every backend, by the name of its folder in `etlab.backends`."""
+    import etlab.backends
+    from etlab.exir.partition.partitioner import Partitioner
+
+    found: dict[str, type] = {}
+    for info in sorted(pkgutil.iter_modules(etlab.backends.__path__), key=lambda info: info.name):
+        module = importlib.import_module(f"etlab.backends.{info.name}")
+        for kind in vars(module).values():
+            if isinstance(kind, type) and issubclass(kind, Partitioner) and kind is not Partitioner:
+                found.setdefault(info.name, kind)
+    return found
+
+
+def _find_partitioner(name: str, parameters: dict[str, Any]) -> Any:
+    from etlab.quantize import parameters_of
+
+    known = all_partitioners()
+    if name not in known:
+        names = ", ".join(["none", *known])
+        raise NotFoundError(f"no partitioner is called '{name}': choose from {names}")
+    takes = parameters_of(known[name])
+    if unknown := sorted(set(parameters) - set(takes)):
+        raise InvalidArgumentError(
+            f"partitioner '{name}' has no parameter {', '.join(unknown)}: "
+            + (f"it takes {', '.join(takes)}" if takes else "it takes none")
+        )
+    return known[name](**parameters)
 
 
 def as_quantizer(given: Any) -> "Quantizer | None":
@@ -130,15 +163,13 @@ def as_partitioners(given: Any) -> list[Any]:
         NotFoundError: there is no such name.
         InvalidArgumentError: a parameter is unknown, or `given` is no partitioner.
     """
-    from etlab.exir.partition.registry import find_partitioner
-
     if given is None or given == "none":
         return []
     if isinstance(given, list | tuple):
         return [one for item in given for one in as_partitioners(item)]
     if isinstance(given, str):
         name, parameters = parse_choice(given)
-        return [find_partitioner(name, **parameters)]
+        return [_find_partitioner(name, parameters)]
     if hasattr(given, "partition"):
         return [given]
     raise InvalidArgumentError(

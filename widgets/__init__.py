@@ -1,4 +1,4 @@
-"""Views, one a file: `graph_view.py` holds `GraphView`. Nothing is imported before it is asked for."""
+"""Views, one a file: `graph_view.py` holds `GraphView`; imported when first asked for."""
 
 import importlib
 import pkgutil

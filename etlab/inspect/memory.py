@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from etlab import display
 from etlab.inspect.memory_picture import Box, draw_svg
+from etlab.inspect.provenance import short_operator
 
 if TYPE_CHECKING:
     import pandas
@@ -75,7 +76,7 @@ class MemoryReport:
                 one.last_use + 1,
                 base.get(one.memory_id, 0) + one.offset,
                 base.get(one.memory_id, 0) + one.offset + one.nbytes,
-                one.operator,
+                short_operator(one.operator),
             )
             for one in self.plan.tensors
         ]
@@ -147,7 +148,7 @@ class MemoryReport:
         rows: list[list[Any]] = [
             [
                 one.name,
-                one.operator,
+                short_operator(one.operator),
                 one.module or "",
                 f"{one.nbytes:,}",
                 f"{one.first_use} to {one.last_use}",

@@ -18,6 +18,15 @@ def operator_of(node: fx.Node) -> str:
     return str(getattr(target, "__name__", target))
 
 
+def short_operator(name: str) -> str:
+    """An operator of a program without its namespace and out suffix.
+
+    >>> short_operator("aten::convolution.out"), short_operator("quantized_decomposed::add.out")
+    ('convolution', 'quantized_decomposed::add')
+    """
+    return name.removeprefix("aten::").removesuffix(".out")
+
+
 def module_of(node: fx.Node) -> str:
     """Path of the innermost module, such as `blocks.3.project`; empty at the top."""
     stack = node.meta.get("nn_module_stack") or {}

@@ -1,0 +1,235 @@
+"""What fills a program file: constants by name, delegates, the program itself."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from etlab import display
+from etlab.exir.emit.enums import DataLocation
+from etlab.exir.emit.file import ProgramData, read_program
+
+if TYPE_CHECKING:
+    import pandas
+
+    from etlab.exir.edge import EdgeGraph
+
+
+@dataclass(frozen=True, slots=True)
+class SizeEntry:
+    """One part of a file.
+
+    Attributes:
+        kind: "constant", "state", "delegate", "named data", "program" or "padding".
+        name: of the parameter, backend or key; empty when nothing names it.
+        dtype: of a constant.
+        shape: of a constant.
+        nbytes: bytes in the file.
+    """
+
+    kind: str
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SizeReport:
+    """All parts of a file; their bytes add up to `total`.
+
+    Attributes:
+        title: of the program.
+        total: bytes of the file.
+        entries: the parts, largest first.
+    """
+
+    title: str
+    total: int
+    entries: tuple[SizeEntry, ...]
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """Bytes of every kind of part, largest first."""
+        return _summed((entry.kind, entry.nbytes) for entry in self.entries)
+
+    @property
+    def by_module(self) -> dict[str, int]:
+        """Bytes of constants by the module they belong to, largest first."""
+        return _summed(
+            (entry.name.rpartition(".")[0] or "(top)", entry.nbytes)
+            for entry in self.entries
+            if entry.kind in ("constant", "state")
+        )
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """One row a part."""
+        import pandas
+
+        fields = list(SizeEntry.__dataclass_fields__)
+        rows = [{name: getattr(entry, name) for name in fields} for entry in self.entries]
+        frame = pandas.DataFrame(rows, columns=fields)
+        frame["share"] = frame.nbytes / max(self.total, 1)
+        return frame
+
+    def __repr__(self) -> str:
+        """One line."""
+        parts = ", ".join(
+            f"{kind} {display.format_bytes(count)}" for kind, count in self.by_kind.items()
+        )
+        return f"SizeReport({self.title}: {display.format_bytes(self.total)}: {parts})"
+
+    def _repr_html_(self) -> str:
+        kinds = [[kind, f"{n:,}", f"{n / self.total:.1%}"] for kind, n in self.by_kind.items()]
+        largest = [
+            [one.kind, one.name, one.dtype, " x ".join(map(str, one.shape)), f"{one.nbytes:,}"]
+            for one in self.entries[:12]
+        ]
+        columns = ["kind", "name", "dtype", "shape", "bytes"]
+        return display.card(
+            f"Size of {self.title}",
+            display.table(["part", "bytes", "share"], kinds, numeric=["bytes", "share"]),
+            display.details("largest parts", display.table(columns, largest, numeric=["bytes"])),
+            subtitle=f"{self.total:,} bytes",
+        )
+
+
+def size_report(data: bytes, *, title: str, graphs: Sequence["EdgeGraph"] = ()) -> SizeReport:
+    """Take a file apart.
+
+    Args:
+        data: the whole .pte file.
+        title: of the report.
+        graphs: edge graphs of the same program; they give constants their names, which a file does
+            not carry.
+
+    Raises:
+        InvalidProgramError: the file is damaged or foreign.
+    """
+    file = read_program(data)
+    entries = [
+        *_constants(file, _names(graphs)),
+        *_delegates(file),
+        *_named_data(file),
+        SizeEntry("program", "", "", (), file.program_size),
+    ]
+    rest = file.nbytes - sum(entry.nbytes for entry in entries)
+    if rest > 0:
+        entries.append(SizeEntry("padding", "", "", (), rest))
+    entries.sort(key=lambda entry: (-entry.nbytes, entry.kind, entry.name))
+    return SizeReport(title, file.nbytes, tuple(entries))
+
+
+def without_constants(data: bytes) -> bytes:
+    """The same file with zeros for constants; delegates keep their bytes."""
+    copy = bytearray(data)
+    file = read_program(copy)
+    program = file.program
+    blank = {named.segment_index for named in program.named_data or ()}
+    if program.constant_segment is not None and program.constant_segment.offsets:
+        blank.add(program.constant_segment.segment_index)
+    for index in blank:
+        if index < len(file.segments):
+            file.segments[index][:] = bytes(len(file.segments[index]))
+    for segment in file.segments:
+        segment.release()
+    return bytes(copy)
+
+
+def _summed(pairs: Any) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for key, count in pairs:
+        sums[key] = sums.get(key, 0) + count
+    return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _digest(content: Any) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def _names(graphs: Sequence["EdgeGraph"]) -> dict[bytes, str]:
+    """Name of a tensor by its content."""
+    names: dict[bytes, str] = {}
+    for graph in graphs:
+        for name, tensor in sorted(graph.tensors.items()):
+            if tensor.device.type != "cpu" or not tensor.numel():
+                continue
+            flat = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+            names.setdefault(_digest(flat.numpy().data), name)
+    return names
+
+
+def _constants(file: ProgramData, names: dict[bytes, str]) -> list[SizeEntry]:
+    segment_table = file.program.constant_segment
+    if segment_table is None or not segment_table.offsets:
+        buffers = [buffer.storage or b"" for buffer in file.program.constant_buffer or ()]
+        # Inline constants are part of the program's bytes; they are only listed, at no size.
+        return [SizeEntry("constant", "(inline)", "", (), 0) for _ in buffers[1:]]
+    segment = file.segments[segment_table.segment_index]
+    descriptions = _descriptions(file)
+    entries = []
+    offsets = [*segment_table.offsets, len(segment)]
+    for index in range(1, len(offsets) - 1):
+        dtype, shape, nbytes = descriptions.get(index, ("", (), None))
+        extent = max(offsets[index + 1] - offsets[index], 0)
+        size = extent if nbytes is None else min(nbytes, len(segment) - offsets[index])
+        content = segment[offsets[index] : offsets[index] + size]
+        name = names.get(_digest(content), "")
+        entries.append(SizeEntry("constant", name, dtype, shape, size))
+    return entries
+
+
+def _descriptions(file: ProgramData) -> dict[int, tuple[str, tuple[int, ...], int]]:
+    """Dtype, shape and bytes of every constant, by its index."""
+    from etlab.exir.emit.schema import Tensor
+
+    found: dict[int, tuple[str, tuple[int, ...], int]] = {}
+    for plan in file.program.execution_plan or ():
+        for value in plan.values or ():
+            tensor = value.val
+            if not isinstance(tensor, Tensor) or not tensor.data_buffer_idx:
+                continue
+            if tensor.allocation_info is not None:
+                continue
+            kind = tensor.scalar_type.name.lower()
+            shape = tuple(tensor.sizes or ())
+            width = _WIDTHS.get(kind)
+            if width is None:
+                continue
+            count = 1
+            for size in shape:
+                count *= size
+            found[tensor.data_buffer_idx] = (kind, shape, count * width)
+    return found
+
+
+_WIDTHS = {
+    "byte": 1, "char": 1, "bool": 1, "short": 2, "half": 2, "bfloat16": 2, "uint16": 2,
+    "int": 4, "float": 4, "uint32": 4, "long": 8, "double": 8, "uint64": 8,
+}  # fmt: skip
+
+
+def _delegates(file: ProgramData) -> list[SizeEntry]:
+    entries = []
+    seen = set()
+    for plan in file.program.execution_plan or ():
+        for delegate in plan.delegates or ():
+            place = delegate.processed
+            if place is None or (place.location, place.index) in seen:
+                continue
+            seen.add((place.location, place.index))
+            size = 0
+            if place.location == DataLocation.SEGMENT and place.index < len(file.segments):
+                size = len(file.segments[place.index])
+            entries.append(SizeEntry("delegate", delegate.id or "", "", (), size))
+    return entries
+
+
+def _named_data(file: ProgramData) -> list[SizeEntry]:
+    return [
+        SizeEntry("named data", named.key or "", "", (), len(file.segments[named.segment_index]))
+        for named in file.program.named_data or ()
+        if named.segment_index < len(file.segments)
+    ]
