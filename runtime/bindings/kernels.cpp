@@ -68,7 +68,7 @@ void bind_kernels(py::module_& module) {
   module.def("supports_optimized", &supports_optimized, py::arg("name"), py::arg("arguments"));
   module.def("instruction_set", &instruction_set_name);
   module.def("use_instruction_set", &use_instruction_set, py::arg("name"));
-  module.def("thread_count", [] { return ThreadPool::shared().thread_count(); });
+  module.def("thread_count", [] { return ThreadPool::shared()->thread_count(); });
   module.def("set_thread_count", &ThreadPool::set_shared_thread_count);
 }
 

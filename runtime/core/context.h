@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/threads.h"
@@ -23,13 +24,13 @@ class Poller {
 // What a kernel or delegate gets from the running method: scratch memory, threads, interruption.
 class Context {
  public:
-  explicit Context(ThreadPool& pool, std::atomic<bool>* interrupt = nullptr)
-      : pool_(&pool), interrupt_(interrupt) {}
+  explicit Context(std::shared_ptr<ThreadPool> pool, std::atomic<bool>* interrupt = nullptr)
+      : pool_(std::move(pool)), interrupt_(interrupt) {}
 
   // Called by the method before it runs: the pool may have been replaced since, and the poller is
   // the caller's. The calling thread becomes the one that polls.
-  void begin_run(ThreadPool& pool, Poller* poller) {
-    pool_ = &pool;
+  void begin_run(std::shared_ptr<ThreadPool> pool, Poller* poller) {
+    pool_ = std::move(pool);
     poller_ = poller;
     owner_ = std::this_thread::get_id();
   }
@@ -80,7 +81,7 @@ class Context {
     if (poller_->poll() && interrupt_ != nullptr) interrupt_->store(true);
   }
 
-  ThreadPool* pool_;
+  std::shared_ptr<ThreadPool> pool_;
   std::atomic<bool>* interrupt_;
   Poller* poller_ = nullptr;
   std::thread::id owner_;

@@ -1,5 +1,6 @@
 #include "runtime/core/method.h"
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 
@@ -76,7 +77,8 @@ void Method::make_delegates(const Program& program) {
   for (uint32_t i = 0; i < count(plan_.delegates()); ++i) {
     const std::string id = plan_.delegates()->Get(i)->id()->str();
     backends_.push_back(BackendRegistry::global().find(id));
-    if (backends_.back() == nullptr) missing.push_back(id);
+    const bool is_new = std::find(missing.begin(), missing.end(), id) == missing.end();
+    if (backends_.back() == nullptr && is_new) missing.push_back(id);
   }
   ETLAB_CHECK(missing.empty(), kBackendMissing, "method '", name_, "': backend ", join(missing),
               " is not registered in this process; registered: ",

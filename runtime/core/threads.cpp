@@ -7,7 +7,13 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/core/error.h"
+
 namespace etlab {
+
+namespace {
+constexpr int kMostThreads = 1024;
+}  // namespace
 
 class ThreadPool::Workers {
  public:
@@ -125,17 +131,33 @@ void ThreadPool::run(int64_t count, int64_t grain, const std::atomic<bool>* inte
 }
 
 namespace {
-std::unique_ptr<ThreadPool>& shared_pool() {
-  static std::unique_ptr<ThreadPool> pool = std::make_unique<ThreadPool>(
+
+struct SharedPool {
+  std::mutex mutex;
+  std::shared_ptr<ThreadPool> pool = std::make_shared<ThreadPool>(
       std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
-  return pool;
+};
+
+SharedPool& shared_pool() {
+  static SharedPool shared;
+  return shared;
 }
+
 }  // namespace
 
-ThreadPool& ThreadPool::shared() { return *shared_pool(); }
+std::shared_ptr<ThreadPool> ThreadPool::shared() {
+  SharedPool& shared = shared_pool();
+  const std::lock_guard<std::mutex> lock(shared.mutex);
+  return shared.pool;
+}
 
 void ThreadPool::set_shared_thread_count(int thread_count) {
-  shared_pool() = std::make_unique<ThreadPool>(thread_count);
+  ETLAB_CHECK(thread_count >= 1 && thread_count <= kMostThreads, kInvalidArgument,
+              "thread count: expected 1 to ", kMostThreads, ", got ", thread_count);
+  auto pool = std::make_shared<ThreadPool>(thread_count);
+  SharedPool& shared = shared_pool();
+  const std::lock_guard<std::mutex> lock(shared.mutex);
+  shared.pool.swap(pool);
 }
 
 }  // namespace etlab

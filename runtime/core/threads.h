@@ -49,7 +49,8 @@ class ThreadPool {
            const RangeFunction& body);
 
   // The pool shared by the process; its size is the number of physical CPUs until set.
-  static ThreadPool& shared();
+  // Whoever runs on it keeps it alive when its size is set meanwhile.
+  static std::shared_ptr<ThreadPool> shared();
   static void set_shared_thread_count(int thread_count);
 
  private:
