@@ -46,7 +46,13 @@ def _outputs(case: Case) -> list[torch.Tensor]:
 @pytest.mark.parametrize("name", sorted(FAST_CASES))
 def test_every_instruction_set_computes_what_eager_does(name: str, instruction_set: str) -> None:
     for case in FAST_CASES[name]:
-        check_kernel(case.operator, *case.args, libraries=("optimized",), **case.kwargs)
+        check_kernel(
+            case.operator,
+            *case.args,
+            reference=case.reference,
+            libraries=("optimized",),
+            **case.kwargs,
+        )
 
 
 @pytest.mark.parametrize("name", sorted(FAST_CASES))

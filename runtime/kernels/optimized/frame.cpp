@@ -34,8 +34,8 @@ int64_t Frame::phase_of(int64_t row, int64_t column) {
   return static_cast<int64_t>(phase_rows_.size()) - 1;
 }
 
-void Frame::fill(const FrameKernels& kernels, const float* input, bool has_zero_border,
-                 float* frame) const {
+void Frame::fill(const FrameKernels& kernels, const float* input, bool has_border, float* frame,
+                 float padding_value) const {
   const FramePlane plane{input,
                          shape_.height,
                          shape_.width,
@@ -48,7 +48,8 @@ void Frame::fill(const FrameKernels& kernels, const float* input, bool has_zero_
                          static_cast<int64_t>(phase_rows_.size()),
                          phase_rows_.data(),
                          phase_columns_.data(),
-                         has_zero_border};
+                         has_border,
+                         padding_value};
   kernels.fill(plane, frame);
 }
 

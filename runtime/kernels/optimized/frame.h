@@ -18,10 +18,10 @@ class Frame {
   int64_t pitch() const { return pitch_; }
   int64_t plane_size() const { return static_cast<int64_t>(phase_rows_.size()) * rows_ * pitch_; }
   const std::vector<int64_t>& tap_offsets() const { return tap_offsets_; }
-  // Fills one plane of plane_size() floats from (height, width), with its zeros where they are not
-  // left from a plane before.
-  void fill(const FrameKernels& kernels, const float* input, bool has_zero_border,
-            float* frame) const;
+  // Fills one plane of plane_size() floats from (height, width). What the input leaves out becomes
+  // `padding_value`, unless a plane before has left it so.
+  void fill(const FrameKernels& kernels, const float* input, bool has_border, float* frame,
+            float padding_value = 0.0f) const;
 
  private:
   int64_t phase_of(int64_t row, int64_t column);

@@ -19,7 +19,8 @@ struct FramePlane {
   int64_t phase_count;
   const int32_t* phase_rows;     // (phase_count) which row of the stride
   const int32_t* phase_columns;  // (phase_count) which column of the stride
-  bool has_zero_border;          // what padding leaves is zero already
+  bool has_border;               // what the input leaves out is filled already
+  float padding_value;
 };
 
 // A run of a panel's columns that lies in one row of a phase.
@@ -43,6 +44,17 @@ struct FramePack {
   int64_t panel_width;
 };
 
+// The windows of a max pooling over one frame.
+struct MaxPool {
+  const float* frame;
+  const int64_t* tap_offsets;  // (taps)
+  const int32_t* tap_steps;    // (taps) from a window's first element in the input to the tap's
+  int64_t taps;
+  int64_t count;
+  float* best;     // (count) and a vector more
+  int32_t* steps;  // likewise; -1 where every element is minus infinity
+};
+
 struct FrameKernels {
   int width;
   void (*fill)(const FramePlane& plane, float* frame);
@@ -54,6 +66,14 @@ struct FrameKernels {
                     int64_t taps, float bias, float* out, int64_t count);
   // Copies (rows, columns) out of rows `pitch` apart.
   void (*compact)(const float* source, int64_t pitch, int64_t rows, int64_t columns, float* out);
+  // The same, divided.
+  void (*compact_divided)(const float* source, int64_t pitch, int64_t rows, int64_t columns,
+                          float divisor, float* out);
+  // The largest element of each window, NaN above all, and the last tap that raised it.
+  void (*max_pool)(const MaxPool& pool);
+  // out[x] = first + x * stride + steps[x]; returns whether every step was found.
+  bool (*place_indices)(const int32_t* steps, int64_t count, int64_t first, int64_t stride,
+                        int64_t* out);
 };
 
 extern const FrameKernels frame_kernels_generic;

@@ -7,11 +7,12 @@ using etlab::FrameKernels;
 using etlab::FramePack;
 using etlab::FramePiece;
 using etlab::FramePlane;
+using etlab::MaxPool;
 
-ETLAB_INLINE void fill_zeros(float* out, int64_t count) {
+ETLAB_INLINE void fill_value(float* out, int64_t count, float value) {
   int64_t i = 0;
-  for (; i + kWidth <= count; i += kWidth) store(out + i, zero());
-  for (; i < count; ++i) out[i] = 0.0f;
+  for (; i + kWidth <= count; i += kWidth) store(out + i, splat(value));
+  for (; i < count; ++i) out[i] = value;
 }
 
 ETLAB_INLINE void copy_row(const float* in, float* out, int64_t count) {
@@ -70,12 +71,12 @@ void fill(const FramePlane& p, float* frame) {
     const Inside rows = inside(p.height, p.stride_h, first_row, p.rows);
     const Inside columns = inside(p.width, p.stride_w, first_column, p.pitch);
     const int64_t count = columns.end - columns.begin;
-    if (!p.has_zero_border) fill_zeros(frame, rows.begin * p.pitch);
+    if (!p.has_border) fill_value(frame, rows.begin * p.pitch, p.padding_value);
     for (int64_t y = rows.begin; y < rows.end; ++y) {
       float* row = frame + y * p.pitch;
-      if (!p.has_zero_border) {
-        fill_zeros(row, columns.begin);
-        fill_zeros(row + columns.end, p.pitch - columns.end);
+      if (!p.has_border) {
+        fill_value(row, columns.begin, p.padding_value);
+        fill_value(row + columns.end, p.pitch - columns.end, p.padding_value);
       }
       const int64_t source_row = y * p.stride_h + first_row;
       if (count > 0) {
@@ -83,8 +84,8 @@ void fill(const FramePlane& p, float* frame) {
                      p.stride_w, row + columns.begin, count);
       }
     }
-    if (!p.has_zero_border) {
-      fill_zeros(frame + rows.end * p.pitch, (p.rows - rows.end) * p.pitch);
+    if (!p.has_border) {
+      fill_value(frame + rows.end * p.pitch, (p.rows - rows.end) * p.pitch, p.padding_value);
     }
     frame += p.rows * p.pitch;
   }
@@ -163,6 +164,46 @@ void compact(const float* source, int64_t pitch, int64_t rows, int64_t columns, 
   for (int64_t y = 0; y < rows; ++y) copy_row(source + y * pitch, out + y * columns, columns);
 }
 
-constexpr FrameKernels kFrameKernels = {kWidth, &fill, &pack, &depthwise, &compact};
+void compact_divided(const float* source, int64_t pitch, int64_t rows, int64_t columns,
+                     float divisor, float* out) {
+  const F by = splat(divisor);
+  for (int64_t y = 0; y < rows; ++y) {
+    for (int64_t x = 0; x < columns; x += kWidth) {
+      const int64_t left = columns - x;
+      const Tail tail = tail_of(left < kWidth ? static_cast<int>(left) : kWidth);
+      store_tail(out + x, load_tail(source + x, tail) / by, tail);
+    }
+    source += pitch;
+    out += columns;
+  }
+}
+
+void max_pool(const MaxPool& p) {
+  for (int64_t i = 0; i < p.count; i += kWidth) {
+    F best = splat(-__builtin_inff());
+    F step = float_of_bits(splat_int(-1));
+    for (int64_t t = 0; t < p.taps; ++t) {
+      const F x = load(p.frame + p.tap_offsets[t] + i);
+      const Mask is_better = either(less(best, x), is_nan(x));
+      best = select(is_better, x, best);
+      step = select(is_better, float_of_bits(splat_int(p.tap_steps[t])), step);
+    }
+    store(p.best + i, best);
+    store(reinterpret_cast<float*>(p.steps + i), step);
+  }
+}
+
+bool place_indices(const int32_t* steps, int64_t count, int64_t first, int64_t stride,
+                   int64_t* out) {
+  int32_t smallest = 0;
+  for (int64_t x = 0; x < count; ++x) {
+    out[x] = first + x * stride + steps[x];
+    smallest = steps[x] < smallest ? steps[x] : smallest;
+  }
+  return smallest >= 0;
+}
+
+constexpr FrameKernels kFrameKernels = {kWidth,   &fill,           &pack,     &depthwise,
+                                        &compact, &compact_divided, &max_pool, &place_indices};
 
 }  // namespace

@@ -41,6 +41,7 @@ ETLAB_INLINE F smaller(F a, F b) {
 }
 ETLAB_INLINE Mask is_nan(F x) { return _mm256_cmp_ps(x, x, _CMP_UNORD_Q); }
 ETLAB_INLINE Mask less(F a, F b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+ETLAB_INLINE Mask either(Mask a, Mask b) { return _mm256_or_ps(a, b); }
 ETLAB_INLINE F select(Mask mask, F yes, F no) { return _mm256_blendv_ps(no, yes, mask); }
 ETLAB_INLINE F square_root(F x) { return _mm256_sqrt_ps(x); }
 ETLAB_INLINE F absolute(F x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }

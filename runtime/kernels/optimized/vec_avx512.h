@@ -41,6 +41,7 @@ ETLAB_INLINE F smaller(F a, F b) {
 }
 ETLAB_INLINE Mask is_nan(F x) { return _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q); }
 ETLAB_INLINE Mask less(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+ETLAB_INLINE Mask either(Mask a, Mask b) { return static_cast<Mask>(a | b); }
 ETLAB_INLINE F select(Mask mask, F yes, F no) { return _mm512_mask_blend_ps(mask, no, yes); }
 ETLAB_INLINE F square_root(F x) { return _mm512_sqrt_ps(x); }
 ETLAB_INLINE F absolute(F x) { return _mm512_abs_ps(x); }

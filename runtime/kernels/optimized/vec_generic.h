@@ -32,6 +32,7 @@ ETLAB_INLINE void store_tail(float* p, F x, Tail tail) {
   if (tail == kWidth) return store(p, x);
   for (int i = 0; i < tail; ++i) p[i] = x[i];
 }
+ETLAB_INLINE Mask either(Mask a, Mask b) { return a | b; }
 ETLAB_INLINE F select(Mask mask, F yes, F no) { return mask ? yes : no; }
 ETLAB_INLINE F keep_tail(F x, F other, Tail tail) {
   return select(I{0, 1, 2, 3} < splat_int(tail), x, other);
