@@ -256,10 +256,26 @@ class _GuardedOutput:
         return self._flat.as_strided(sizes, self._strides(sizes))
 
 
+def _with_clones(operator: KernelOperator, args: Sequence[Any]) -> list[Any]:
+    """The arguments, with clones of those that the operator writes in place."""
+    return [
+        arg.clone() if index in operator.mutated_positions else arg
+        for index, arg in enumerate(args)
+    ]
+
+
+def _assert_same_writes(
+    operator: KernelOperator, actual: Sequence[Any], wanted: Sequence[Any], library: str
+) -> None:
+    for index in operator.mutated_positions:
+        assert_same(actual[index], wanted[index], f"{operator.name} [{library}] argument {index}")
+
+
 def _check_out_variant(
     operator: KernelOperator,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
+    wanted_args: Sequence[Any],
     expected: Sequence[torch.Tensor],
     library: str,
 ) -> None:
@@ -271,9 +287,10 @@ def _check_out_variant(
             _GuardedOutput(tensor, follow_strides=follow_strides, is_bound=is_bound)
             for tensor in expected
         ]
+        given = _with_clones(operator, args)
         sizes = run_kernel(
             operator.overload or str(operator.schema),
-            *args,
+            *given,
             outputs=[output.tensor for output in outputs],
             allow_optimized=library == "optimized",
             **kwargs,
@@ -283,6 +300,7 @@ def _check_out_variant(
             what += " of dynamic size" if is_bound else ""
             what += f" with strides {list(want.stride())}" if follow_strides else ""
             assert_same(output.result(size, what), want, what)
+        _assert_same_writes(operator, given, wanted_args, library)
 
 
 def _check_in_place(
@@ -295,13 +313,7 @@ def _check_in_place(
     judge = reference or operator.overload
     assert judge is not None, f"{operator.name}: torch has no such operator, give a reference"
 
-    def fresh() -> list[Any]:
-        return [
-            arg.clone() if index in operator.mutated_positions else arg
-            for index, arg in enumerate(args)
-        ]
-
-    wanted, actual = fresh(), fresh()
+    wanted, actual = _with_clones(operator, args), _with_clones(operator, args)
     judge(*wanted, **kwargs)
     run_kernel(
         operator.overload or str(operator.schema),
@@ -309,8 +321,7 @@ def _check_in_place(
         allow_optimized=library == "optimized",
         **kwargs,
     )
-    for index in operator.mutated_positions:
-        assert_same(actual[index], wanted[index], f"{operator.name} [{library}] argument {index}")
+    _assert_same_writes(operator, actual, wanted, library)
 
 
 def check_kernel(
@@ -345,16 +356,18 @@ def check_kernel(
         for library in libraries
         if library != "optimized" or _native.has_optimized_kernel(resolved.name)
     ]
-    if not resolved.returns_number and resolved.mutated_positions:
+    is_in_place = bool(resolved.mutated_positions) and not resolved.out_arguments
+    if is_in_place and not resolved.returns_number:
         for library in libraries:
             _check_in_place(resolved, args, kwargs, reference, library)
         return
+    wanted_args = _with_clones(resolved, args)
     if reference is not None:
-        expected = reference(*args, **kwargs)
+        expected = reference(*wanted_args, **kwargs)
     elif out_dtype is not None:
-        expected = resolved.eager_out(args, kwargs, out_dtype)
+        expected = resolved.eager_out(wanted_args, kwargs, out_dtype)
     else:
-        expected = resolved.eager(args, kwargs)
+        expected = resolved.eager(wanted_args, kwargs)
     for library in libraries:
         if resolved.returns_number:
             number = run_kernel(operator, *args, allow_optimized=library == "optimized", **kwargs)
@@ -365,7 +378,8 @@ def check_kernel(
         tensors = list(expected) if isinstance(expected, list | tuple) else [expected]
         if reference is not None and out_dtype is not None:
             tensors = [tensor.to(out_dtype) for tensor in tensors]
-        _check_out_variant(resolved, args, kwargs, [t.detach() for t in tensors], library)
+        tensors = [tensor.detach() for tensor in tensors]
+        _check_out_variant(resolved, args, kwargs, wanted_args, tensors, library)
 
 
 def export_module(
