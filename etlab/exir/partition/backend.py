@@ -1,0 +1,42 @@
+"""What a backend is at compile time."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from etlab.exir.partition.compile_spec import CompileSpec
+
+
+@dataclass(slots=True)
+class PreprocessResult:
+    """What a backend made of a subgraph.
+
+    Attributes:
+        processed_bytes: what its runtime part is created from.
+        debug_handle_map: its own operator ids to debug handles of the model.
+        data_store_output: bytes by key to store once beside the delegates.
+        _delegate_info_meta: anything else, for reports.
+    """
+
+    processed_bytes: bytes = b""
+    debug_handle_map: dict[Any, Any] | None = field(default_factory=dict)
+    data_store_output: dict[str, bytes] | None = None
+    _delegate_info_meta: Any = None
+
+
+class BackendDetails:
+    """A backend's compiler. The class name is the backend's id; subclasses implement `preprocess`."""
+
+    @staticmethod
+    def preprocess(
+        edge_program: ExportedProgram, compile_specs: list[CompileSpec]
+    ) -> PreprocessResult:
+        """Turn a subgraph into the backend's own form.
+
+        Args:
+            edge_program: the subgraph; its constants are parameters of its own, the rest of its
+                placeholders are the delegate's inputs in order.
+            compile_specs: options from the partitioner.
+        """
+        raise NotImplementedError
