@@ -162,6 +162,7 @@ class EdgeProgramView:
         return to_exported_program(self.edge_graph)
 
     def __getattr__(self, name: str) -> Any:
+        """Ask the real program."""
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._program, name)

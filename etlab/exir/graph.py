@@ -83,16 +83,12 @@ def replace(node: fx.Node, replacement: fx.Node) -> None:
 
 def state_targets(edge: EdgeGraph) -> dict[str, str]:
     """Placeholder name to the name of its tensor, for parameters, buffers and constants."""
-    return {
-        spec.arg.name: str(spec.target) for spec in edge.inputs if spec.kind in STATE_KINDS
-    }
+    return {spec.arg.name: str(spec.target) for spec in edge.inputs if spec.kind in STATE_KINDS}
 
 
 def mutated_targets(edge: EdgeGraph) -> set[str]:
     """Names of the buffers that the graph writes."""
-    return {
-        str(spec.target) for spec in edge.outputs if spec.kind is OutputKind.BUFFER_MUTATION
-    }
+    return {str(spec.target) for spec in edge.outputs if spec.kind is OutputKind.BUFFER_MUTATION}
 
 
 def constant_placeholders(edge: EdgeGraph) -> dict[fx.Node, torch.Tensor]:
@@ -102,9 +98,7 @@ def constant_placeholders(edge: EdgeGraph) -> dict[fx.Node, torch.Tensor]:
     return {
         node: edge.tensors[targets[node.name]]
         for node in edge.graph.nodes
-        if node.op == "placeholder"
-        and node.name in targets
-        and targets[node.name] not in mutated
+        if node.op == "placeholder" and node.name in targets and targets[node.name] not in mutated
     }
 
 

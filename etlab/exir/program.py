@@ -10,12 +10,15 @@ Export → `decompose` → edge passes → partition → (`to_executorch`) emiss
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.exir.collector import quiet_collector
 from etlab.exir.config import EdgeCompileConfig
-from etlab.exir.decompose import decompose
+from etlab.exir.decompose import decompose, take_apart
+from etlab.exir.decompose.operators import EXPANDED_LATER, has_kernel
+from etlab.exir.decompose.walk import NodeFilter
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.graph import copy_edge_graph
 from etlab.exir.partition.partitioner import Partitioner
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 Programs = ExportedProgram | Mapping[str, ExportedProgram]
 PassType = Pass | Callable[..., Any]
 Passes = Sequence[PassType] | Mapping[str, Sequence[PassType]] | None
+Kept = dict[OpOverload, NodeFilter | None]
 Partitioners = Partitioner | Sequence[Partitioner] | Mapping[str, Any] | None
 
 
@@ -144,7 +148,8 @@ class EdgeProgramManager:
         config = config or self.compile_config
         if config._check_ir_validity:
             for graph in graphs.values():
-                verify(graph, allow=_exceptions(config))
+                # Which operators have kernels is asked at the end: backends may still take some.
+                verify(graph, allow=None)
         return EdgeProgramManager(graphs, self._constant_methods, config)
 
 
@@ -166,7 +171,7 @@ def to_edge(
         UnsupportedOperatorError: operators that nothing serves, all of them with source lines.
         LoweringError: a program cannot be brought over.
     """
-    return _to_edge(_named(programs), constant_methods, compile_config, {})
+    return _to_edge(_named(programs), constant_methods, compile_config or EdgeCompileConfig(), {})
 
 
 def to_edge_transform_and_lower(
@@ -192,36 +197,69 @@ def to_edge_transform_and_lower(
         LoweringError: a program cannot be brought over.
     """
     named = _named(programs)
-    partitioners = {
-        name: _sequence(own) for name, own in _by_method(partitioner, named).items()
-    }
-    manager = _to_edge(named, constant_methods, compile_config, partitioners)
+    partitioners = {name: _sequence(own) for name, own in _by_method(partitioner, named).items()}
+    config = compile_config or EdgeCompileConfig()
+    keep = _kept_for_backends(named, partitioners)
+    manager = _to_edge(named, constant_methods, config, keep)
     if transform_passes:
         manager = manager.transform(transform_passes)
     if any(partitioners.values()):
         manager = manager.to_backend(partitioners)
+    return _take_apart_leftovers(manager, keep)
+
+
+def _kept_for_backends(
+    programs: Mapping[str, ExportedProgram], partitioners: Mapping[str, Sequence[Partitioner]]
+) -> dict[str, Kept]:
+    """Operators that the partitioners of each method want whole, and where."""
+    keep: dict[str, Kept] = {name: {} for name in programs}
+    for name, own in partitioners.items():
+        for partitioner in own:
+            operators, wanted_at = partitioner.ops_to_not_decompose(programs[name])
+            for target in operators:
+                keep[name][target] = _either(keep[name].get(target, wanted_at), wanted_at)
+    return keep
+
+
+def _either(first: NodeFilter | None, second: NodeFilter | None) -> NodeFilter | None:
+    """A filter that holds where one of two does; None holds everywhere."""
+    if first is None or second is None:
+        return None
+    return lambda node: first(node) or second(node)
+
+
+def _take_apart_leftovers(
+    manager: EdgeProgramManager, keep: Mapping[str, Kept]
+) -> EdgeProgramManager:
+    """Decompose what was kept whole for a backend that then did not take it."""
+    config = manager.compile_config
+    wanted = set(config.preserve_ops) | set(config._core_aten_ops_exception_list)
+    for name, operators in keep.items():
+        edge = manager.edge_graph(name)
+        leftovers = {o for o in operators.keys() - wanted if not has_kernel(o)} - EXPANDED_LATER
+        with quiet_collector(), stage("decompose"):
+            if take_apart(edge, leftovers):
+                run_passes(edge, EDGE_PASSES)
+        if config._check_ir_validity:
+            verify(edge, allow=_exceptions(config))
     return manager
 
 
 def _to_edge(
     programs: Mapping[str, ExportedProgram],
     constant_methods: Mapping[str, Any] | None,
-    compile_config: EdgeCompileConfig | None,
-    partitioners: Mapping[str, Sequence[Partitioner]],
+    config: EdgeCompileConfig,
+    keep: Mapping[str, Kept],
 ) -> EdgeProgramManager:
-    config = compile_config or EdgeCompileConfig()
     graphs: dict[str, EdgeGraph] = {}
     with quiet_collector():
         for name, program in programs.items():
-            keep = set(config.preserve_ops)
-            for partitioner in partitioners.get(name, ()):
-                operators, _ = partitioner.ops_to_not_decompose(program)
-                keep |= set(operators)
+            whole: Kept = {**keep.get(name, {}), **dict.fromkeys(config.preserve_ops)}
             allowed = None
             if config._check_ir_validity:
-                allowed = _exceptions(config) | {str(operator) for operator in keep}
+                allowed = _exceptions(config) | {str(operator) for operator in whole}
             with stage("decompose"):
-                edge = decompose(program, name, keep=keep, allow_unsupported=allowed)
+                edge = decompose(program, name, keep=whole, allow_unsupported=allowed)
             with stage("edge passes"):
                 run_passes(edge, EDGE_PASSES)
                 if allowed is not None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 from torch.export import Dim
-from torch.nn import functional as F
+from torch.nn import functional
 
 from etlab.testing import check_lowering
 
@@ -25,8 +25,8 @@ LENGTH = Dim("length", min=3, max=32)
 DYNAMIC = {
     "flatten": lambda x: x.flatten(1) + 1,
     "mean": lambda x: x.mean(1),
-    "normalize": lambda x: F.normalize(x, dim=1),
-    "attention": lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True),
+    "normalize": lambda x: functional.normalize(x, dim=1),
+    "attention": lambda x: functional.scaled_dot_product_attention(x, x, x, is_causal=True),
     "positions": lambda x: x + torch.arange(x.shape[1])[:, None],
     "zeros": lambda x: torch.cat([x, torch.zeros(x.shape[0], x.shape[1] + 2, 6)], dim=1),
     "reshape": lambda x: x.reshape(x.shape[0] * x.shape[1], 2, 3).transpose(1, 2).reshape(-1, 6),
@@ -34,7 +34,7 @@ DYNAMIC = {
     "chunk": lambda x: x.chunk(2, dim=2)[1],
     "matmul": lambda x: x @ x.mT,
     "std": lambda x: x.std(1) * x.numel(),
-    "silu": lambda x: F.silu(x),
+    "silu": lambda x: functional.silu(x),
 }
 
 
@@ -48,7 +48,7 @@ def test_symbolic_length_computes_what_eager_does(name):
 def test_batch_and_length_symbolic():
     def function(x):
         heads = x.reshape(x.shape[0], x.shape[1], 2, 3).transpose(1, 2)
-        mixed = F.scaled_dot_product_attention(heads, heads, heads)
+        mixed = functional.scaled_dot_product_attention(heads, heads, heads)
         return mixed.transpose(1, 2).reshape(x.shape[0], x.shape[1], 6)
 
     batch = Dim("batch", min=1, max=8)
@@ -65,7 +65,10 @@ def test_cond_lowers_both_branches():
     def function(x):
         weight = torch.tensor([1.0, 2.0, 3.0])
         return torch.cond(
-            x.sum() > 0, lambda x: F.silu(x) * weight, lambda x: torch.cat([x[1:], x[:1]]), (x,)
+            x.sum() > 0,
+            lambda x: functional.silu(x) * weight,
+            lambda x: torch.cat([x[1:], x[:1]]),
+            (x,),
         )
 
     edge = check_lowering(Calls(function), torch.ones(4, 3), more_inputs=[(-torch.ones(4, 3),)])

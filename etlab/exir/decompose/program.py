@@ -1,7 +1,7 @@
 """`decompose`: an exported program becomes an `EdgeGraph`."""
 
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
@@ -20,9 +20,10 @@ from torch.export.graph_signature import (
 from etlab.errors import LoweringError, UnsupportedOperatorError
 from etlab.exir.decompose.aliases import NoInverseError
 from etlab.exir.decompose.operators import is_write
-from etlab.exir.decompose.walk import Shared, Unsupported, Walk
+from etlab.exir.decompose.walk import NodeFilter, Shared, Unsupported, Walk
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import fake_mode_of
+from etlab.exir.graph import provenance, rename_outputs, replace
 
 aten = torch.ops.aten
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -32,7 +33,7 @@ def decompose(
     program: ExportedProgram,
     name: str = "forward",
     *,
-    keep: Collection[OpOverload] = (),
+    keep: Mapping[OpOverload, NodeFilter | None] | None = None,
     allow_unsupported: Collection[str] | None = (),
 ) -> EdgeGraph:
     """Bring an exported program to functional core ATen, in one walk.
@@ -40,7 +41,8 @@ def decompose(
     Args:
         program: what `torch.export.export` returned; it is not changed.
         name: the method's name.
-        keep: operators to leave whole, because a backend takes them.
+        keep: operators to leave whole, because a backend takes them, with the filter that says at
+            which nodes (None: at all).
         allow_unsupported: names of operators ("aten.foo.default") that may stay although nothing
             serves them; None allows all.
 
@@ -49,7 +51,7 @@ def decompose(
         LoweringError: the program cannot be brought over.
     """
     try:
-        edge, unsupported = _Conversion(program, name, frozenset(keep)).run()
+        edge, unsupported = _Conversion(program, name, keep or {}).run()
     except NoInverseError as missing:
         warnings.warn(
             f"method '{name}' writes through a view taken by {missing}, which etlab cannot put "
@@ -57,7 +59,7 @@ def decompose(
             stacklevel=2,
         )
         functional = program.run_decompositions({})
-        edge, unsupported = _Conversion(functional, name, frozenset(keep)).run()
+        edge, unsupported = _Conversion(functional, name, keep or {}).run()
     if allow_unsupported is not None:
         refused = [u for u in unsupported if u.operator not in allow_unsupported]
         if refused:
@@ -81,9 +83,7 @@ def _message(name: str, refused: list[Unsupported]) -> str:
         f"method '{name}': {len(refused)} operator call(s) have neither a portable kernel nor a "
         "decomposition:"
     ]
-    lines += [
-        f"  {u.operator} (node '{u.node}') at {source_line(u.stack_trace)}" for u in refused
-    ]
+    lines += [f"  {u.operator} (node '{u.node}') at {source_line(u.stack_trace)}" for u in refused]
     lines.append(
         "Rewrite these lines with other operators, give them to a backend that takes them "
         "(partitioner), or register a decomposition."
@@ -94,7 +94,9 @@ def _message(name: str, refused: list[Unsupported]) -> str:
 class _Conversion:
     """One program on its way: placeholders, walk, outputs."""
 
-    def __init__(self, program: ExportedProgram, name: str, keep: frozenset[OpOverload]) -> None:
+    def __init__(
+        self, program: ExportedProgram, name: str, keep: Mapping[OpOverload, NodeFilter | None]
+    ) -> None:
         self.program = program
         self.name = name
         self.nodes = list(program.graph_module.graph.nodes)
@@ -111,7 +113,7 @@ class _Conversion:
         self._placeholders()
         (results,) = self.main.walk(self.nodes, self.env, self.program.graph_module)
         outputs = self._outputs(results)
-        inputs = self._inputs_with_constants()
+        inputs = _specs_with_constants(self.main, self.inputs, self.tensors)
         program = self.program
         edge = EdgeGraph(
             name=self.name,
@@ -222,24 +224,57 @@ class _Conversion:
         output.meta = {"val": tuple(getattr(n, "meta", {}).get("val", n) for n in nodes)}
         return outputs
 
-    def _inputs_with_constants(self) -> list[InputSpec]:
-        """The input specs with those of the constants that the walk made, in graph order."""
-        constants = self.main.constants
-        if not constants:
-            return self.inputs
-        specs = iter(self.inputs)
-        ordered: list[InputSpec] = []
-        for node in self.main.graph.nodes:
-            if node.op != "placeholder":
-                continue
-            if node not in constants:
-                ordered.append(next(specs))
-                continue
-            self.tensors[node.name] = constants[node].detach().contiguous()
-            ordered.append(
-                InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), node.name)
-            )
-        return ordered
+
+def _specs_with_constants(
+    walk: Walk, specs: list[InputSpec], tensors: dict[str, torch.Tensor]
+) -> list[InputSpec]:
+    """The input specs with those of the constants that a walk made, in graph order."""
+    if not walk.constants:
+        return specs
+    known = iter(specs)
+    ordered: list[InputSpec] = []
+    for node in walk.graph.nodes:
+        if node.op != "placeholder":
+            continue
+        if node not in walk.constants:
+            ordered.append(next(known))
+            continue
+        tensors[node.name] = walk.constants[node].detach().contiguous()
+        ordered.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), node.name))
+    return ordered
+
+
+def take_apart(edge: EdgeGraph, operators: Collection[OpOverload]) -> bool:
+    """Decompose the calls of `operators` that stand in an edge graph, in place.
+
+    Returns:
+        Whether there were any.
+
+    Raises:
+        UnsupportedOperatorError: one of them has no decomposition.
+    """
+    nodes = [node for node in edge.graph.nodes if node.target in operators]
+    if not nodes:
+        return False
+    shared = Shared(fake_mode_of(edge.graph), {}, mutates=False)
+    user_inputs = {spec.arg.name for spec in edge.inputs if spec.kind not in _STATE}
+    walk = Walk(shared, edge.graph)
+    walk.first_user_input = next((n for n in edge.graph.nodes if n.name in user_inputs), None)
+    for node in nodes:
+        walk.provenance = provenance(node)
+        with edge.graph.inserting_before(node):
+            made = walk.lower(node.target, node.args, node.kwargs, node.meta["val"])
+        if isinstance(made, tuple):
+            for user in list(node.users):
+                replace(user, made[user.args[1]])
+            edge.graph.erase_node(node)
+        else:
+            replace(node, made)
+    if shared.unsupported:
+        raise UnsupportedOperatorError(_message(edge.name, shared.unsupported))
+    edge.inputs = _specs_with_constants(walk, edge.inputs, edge.tensors)
+    rename_outputs(edge)
+    return True
 
 
 def _renamed(spec: InputSpec, name: str) -> InputSpec:

@@ -98,8 +98,9 @@ def map_leaves(function: Any, value: Any) -> Any:
 class _Recorder(TorchDispatchMode):
     """Writes the tape, taking operators apart until each is one that the walk can bring over."""
 
-    def __init__(self, inputs: list[FakeTensor]) -> None:
+    def __init__(self, inputs: list[FakeTensor], keep: frozenset[OpOverload]) -> None:
         super().__init__()
+        self.keep = keep
         # References go by identity, so everything referred to has to stay alive.
         self.alive: list[Any] = list(inputs)
         self.references: dict[int, Input | Result] = {
@@ -112,7 +113,7 @@ class _Recorder(TorchDispatchMode):
         self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
-        kind = plan(func)
+        kind = Kind.KEEP if func in self.keep else plan(func)
         if kind is Kind.TEMPLATE:
             return self._take_apart(func, args, kwargs)
         if kind is Kind.UNSUPPORTED:
@@ -216,6 +217,7 @@ def record(
     kwargs: dict[str, Any],
     inputs: list[FakeTensor],
     mode: FakeTensorMode,
+    keep: frozenset[OpOverload] = frozenset(),
 ) -> Template:
     """Take one call apart.
 
@@ -225,11 +227,12 @@ def record(
         kwargs: its keyword arguments, likewise.
         inputs: fresh fake tensors.
         mode: the fake mode of `inputs`.
+        keep: operators not to take apart when they are met on the way.
 
     Raises:
         CannotDecomposeError: the decomposition needs an operator that nothing serves.
     """
-    recorder = _Recorder(inputs)
+    recorder = _Recorder(inputs, keep)
     # Below autograd a composite operator reaches the recorder whole.
     with torch.no_grad(), torch._C._AutoDispatchBelowAutograd(), mode, recorder:
         result = operator(*args, **kwargs)

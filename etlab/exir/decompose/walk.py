@@ -1,7 +1,7 @@
 """The one walk from an exported graph to an edge graph: functional, core ATen, with provenance."""
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,24 +20,14 @@ from etlab.exir.decompose.operators import (
     is_write,
     scalar_variant,
 )
+from etlab.exir.decompose.paste import paste
 from etlab.exir.decompose.plan import Kind, plan, rule_of
 from etlab.exir.decompose.symbols import Symbols
-from etlab.exir.decompose.templates import (
-    SYMBOLIC,
-    CannotDecomposeError,
-    Constant,
-    Input,
-    Result,
-    Symbol,
-    Template,
-    TensorSpec,
-    map_leaves,
-    record,
-    shared_templates,
-)
+from etlab.exir.decompose.templates import SYMBOLIC, Template, map_leaves
 from etlab.exir.fakes import contiguous, fake
 
 aten = torch.ops.aten
+NodeFilter = Callable[[fx.Node], bool]
 PROVENANCE = ("stack_trace", "nn_module_stack", "torch_fn")
 
 
@@ -56,7 +46,8 @@ class Shared:
 
     Attributes:
         mode: the fake mode of the program's meta values.
-        keep: operators that a backend wants whole.
+        keep: operators that a backend wants whole, with the filter that says at which nodes of
+            the exported graph (None: at all).
         mutates: whether anything in the program writes a tensor.
         unsupported: filled while walking.
         submodules: bodies of control flow by the name of their `get_attr` nodes.
@@ -64,7 +55,7 @@ class Shared:
     """
 
     mode: FakeTensorMode
-    keep: frozenset[OpOverload]
+    keep: Mapping[OpOverload, NodeFilter | None]
     mutates: bool
     unsupported: list[Unsupported] = field(default_factory=list)
     submodules: dict[str, Any] = field(default_factory=dict)
@@ -78,20 +69,22 @@ class Walk:
         graph: the new graph.
         constants: placeholders made on the way, by node, with their tensors.
         aliases: the memory behind the nodes.
+        first_user_input: the placeholder before which constants are put.
     """
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, graph: fx.Graph | None = None) -> None:
         self.shared = shared
-        self.graph = fx.Graph()
+        self.graph = fx.Graph() if graph is None else graph
         self.constants: dict[fx.Node, torch.Tensor] = {}
         self.aliases = Aliases(self)
         self.symbols = Symbols(self)
         self.provenance: dict[str, Any] = {}
+        self._source: fx.Node | None = None
         # Meta values of eager where a layout differs: they tell views from copies.
         self._eager_vals: dict[fx.Node, Any] = {}
         self._items: dict[tuple[fx.Node, int], fx.Node] = {}
         self._split_views: dict[fx.Node, tuple[fx.Node, list[tuple[Any, ...]]]] = {}
-        self._first_user_input: fx.Node | None = None
+        self.first_user_input: fx.Node | None = None
 
     # ---- making nodes -----------------------------------------------------------------------
 
@@ -99,8 +92,8 @@ class Walk:
         """A placeholder, in the order of the calls."""
         node = self.graph.placeholder(name)
         node.meta = {"val": val, **self.provenance}
-        if is_user_input and self._first_user_input is None:
-            self._first_user_input = node
+        if is_user_input and self.first_user_input is None:
+            self.first_user_input = node
         return node
 
     def constant(self, tensor: torch.Tensor) -> fx.Node:
@@ -108,7 +101,7 @@ class Walk:
         for node, known in self.constants.items():
             if known is tensor:
                 return node
-        before = self._first_user_input or next(
+        before = self.first_user_input or next(
             (node for node in self.graph.nodes if node.op != "placeholder"), None
         )
         name = f"c_lifted_tensor_{len(self.constants)}"
@@ -210,7 +203,7 @@ class Walk:
         Returns:
             The node of the result, or a tuple of nodes, or None for what has no result.
         """
-        if target in self.shared.keep and not is_write(target) and not is_view(target):
+        if target in self.shared.keep and self._is_spared(target):
             return self._keep(target, args, kwargs, val)
         kind = plan(target)
         if kind in (Kind.TEMPLATE, Kind.UNSUPPORTED) and _is_known_now(target, args, kwargs, val):
@@ -225,8 +218,15 @@ class Walk:
         if kind is Kind.WRITE:
             return self._write(target, args, kwargs, val)
         if kind is Kind.TEMPLATE:
-            return self._paste(target, args, kwargs, val)
+            return paste(self, target, args, kwargs, val)
         return self.refuse(target, args, kwargs, val)
+
+    def _is_spared(self, target: OpOverload) -> bool:
+        """Whether a backend's wish to keep `target` whole holds at the node of now."""
+        if is_write(target) or is_view(target):
+            return False
+        wanted_at = self.shared.keep[target]
+        return wanted_at is None or self._source is None or wanted_at(self._source)
 
     def refuse(self, target: Any, args: Any, kwargs: Any, val: Any) -> Any:
         """Remember that `target` cannot be lowered, and go on to find the others."""
@@ -294,103 +294,6 @@ class Walk:
         value = self.lower(functional, args, kwargs, val if is_uniform else None)
         return self.write(handle, value)
 
-    # ---- templates --------------------------------------------------------------------------
-
-    def _paste(self, target: OpOverload, args: Any, kwargs: Any, val: Any) -> Any:
-        inputs: list[fx.Node] = []
-        key_parts: list[Any] = [target]
-        is_local = False
-
-        def describe(leaf: Any) -> None:
-            nonlocal is_local
-            if not isinstance(leaf, fx.Node):
-                key_parts.append((type(leaf), leaf))
-                return
-            value = leaf.meta["val"]
-            if isinstance(value, torch.Tensor):
-                inputs.append(leaf)
-                shape: Any = tuple(value.shape)
-                if value._has_symbolic_sizes_strides:
-                    is_local = True
-                    shape = tuple(str(size) for size in shape)
-                key_parts.append((shape, value.dtype))
-            else:
-                is_local = True
-                key_parts.append(str(value))
-
-        def structure(leaf: Any) -> None:
-            if isinstance(leaf, list | tuple):
-                key_parts.append(len(leaf))
-                for inner in leaf:
-                    structure(inner)
-            else:
-                describe(leaf)
-
-        structure(args)
-        for name, value in sorted(kwargs.items()):
-            key_parts.append(name)
-            structure(value)
-        key = tuple(key_parts)
-        cache = self.shared.templates if is_local else shared_templates()
-        template = cache.get(key)
-        if template is None:
-            try:
-                template = self._record(target, args, kwargs)
-            except CannotDecomposeError as missing:
-                return self.refuse(missing.operator, args, kwargs, val)
-            cache[key] = template
-        return self._run_template(template, inputs, val)
-
-    def _record(self, target: OpOverload, args: Any, kwargs: Any) -> Template:
-        inputs: list[Any] = []
-
-        def stand_in(leaf: Any) -> Any:
-            if not isinstance(leaf, fx.Node):
-                return leaf
-            value = leaf.meta["val"]
-            if isinstance(value, torch.Tensor):
-                value = self.fake(value.shape, value.dtype)
-                inputs.append(value)
-            return value
-
-        fake_args = map_leaves(stand_in, tuple(args))
-        fake_kwargs = {name: map_leaves(stand_in, kwargs[name]) for name in sorted(kwargs)}
-        return record(target, fake_args, fake_kwargs, inputs, self.shared.mode)
-
-    def _run_template(self, template: Template, inputs: list[fx.Node], val: Any) -> Any:
-        results: list[Any] = []
-
-        def resolve(leaf: Any) -> Any:
-            if isinstance(leaf, Input):
-                return inputs[leaf.index]
-            if isinstance(leaf, Result):
-                made = results[leaf.step]
-                if leaf.item is None:
-                    return made
-                return made[leaf.item] if isinstance(made, tuple) else self.item(made, leaf.item)
-            if isinstance(leaf, Symbol):
-                return self.symbols.argument(leaf.value)
-            if isinstance(leaf, Constant):
-                return self.constant(leaf.tensor)
-            return leaf
-
-        def meta(leaf: Any) -> Any:
-            return self.fake(leaf.shape, leaf.dtype) if isinstance(leaf, TensorSpec) else leaf
-
-        last = len(template.steps) - 1
-        for index, step in enumerate(template.steps):
-            is_result = index == last and template.output == Result(last, None)
-            results.append(
-                self.lower(
-                    step.operator,
-                    map_leaves(resolve, step.args),
-                    map_leaves(resolve, step.kwargs),
-                    val if is_result and val is not None else map_leaves(meta, step.result),
-                )
-            )
-        output = map_leaves(resolve, template.output)
-        return tuple(output) if isinstance(output, list) else output
-
     # ---- walking ----------------------------------------------------------------------------
 
     def walk(self, nodes: Iterable[fx.Node], env: dict[fx.Node, Any], owner: Any) -> Any:
@@ -416,6 +319,7 @@ class Walk:
             self.provenance = {key: meta[key] for key in PROVENANCE if key in meta}
             self.provenance["from_node"] = node.name
             self.provenance["debug_handle"] = position
+            self._source = node
             target: Any = node.target
             args, kwargs = map_leaves(handle, tuple(node.args)), map_leaves(handle, node.kwargs)
             val = meta.get("val")

@@ -26,7 +26,7 @@ class PreprocessResult:
 
 
 class BackendDetails:
-    """A backend's compiler. The class name is the backend's id; subclasses implement `preprocess`."""
+    """A backend's compiler: a subclass implements `preprocess`, its name is the backend's id."""
 
     @staticmethod
     def preprocess(

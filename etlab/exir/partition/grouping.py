@@ -49,7 +49,11 @@ class _Grouping:
         self._bits: list[int] = []
         self._waits: list[int] = []
         self._group: dict[fx.Node, int] = {}
-        self._outside: dict[fx.Node, int] = {}  # what an ungrouped node is computed from
+        # What an ungrouped node is computed from, closed as of a version: the number of times that
+        # a group somebody had looked at came to wait for more.
+        self._outside: dict[fx.Node, tuple[int, int]] = {}
+        self._observed = 0
+        self._version = 0
 
     def groups(self, ordered: Iterable[fx.Node]) -> list[list[fx.Node]]:
         """The members of every group, groups by their first member."""
@@ -63,8 +67,13 @@ class _Grouping:
         """Leave a node ungrouped."""
         needed = 0
         for source in node.all_input_nodes:
-            needed |= self._direct(source)
-        self._outside[node] = needed
+            if source in self._group:
+                group = self._find(self._group[source])
+                needed |= self._bits[group] | self._waits[group]
+            else:
+                needed |= self._outside_needs(source)
+        self._observed |= needed
+        self._outside[node] = (needed, self._version)
 
     def follow(self, node: fx.Node) -> None:
         """Put a getitem where its source is."""
@@ -81,8 +90,7 @@ class _Grouping:
         outside = 0
         for source in sources:
             if source not in self._group:
-                outside |= self._outside.get(source, 0)
-        outside = self._closure(outside)
+                outside |= self._outside_needs(source)
         open_to_it = [
             group
             for group in touched
@@ -121,10 +129,12 @@ class _Grouping:
     def _waits_for(self, group: int, other: int) -> bool:
         return bool(self._waits[group] & self._bits[other])
 
-    def _direct(self, node: fx.Node) -> int:
-        if node in self._group:
-            return self._bits[self._find(self._group[node])]
-        return self._outside.get(node, 0)
+    def _outside_needs(self, node: fx.Node) -> int:
+        needed, version = self._outside.get(node, (0, self._version))
+        if version != self._version:
+            needed = self._closure(needed)
+            self._outside[node] = (needed, self._version)
+        return needed
 
     def _closure(self, groups: int) -> int:
         result = groups
@@ -138,6 +148,10 @@ class _Grouping:
         if not needed & ~self._waits[group]:
             return
         self._waits[group] |= needed
+        self._observed |= needed
+        if not self._observed & self._bits[group]:
+            return
+        self._version += 1
         for index, waits in enumerate(self._waits):
             if waits & self._bits[group]:
                 self._waits[index] |= needed

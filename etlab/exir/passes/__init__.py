@@ -1,1 +1,1 @@
-"""etlab.exir.passes"""
+"""etlab.exir.passes."""

@@ -73,7 +73,7 @@ class _Expansion:
         if len(self.query.meta["val"].shape) == len(result.shape):
             batch_values = tuple(result.shape[:-2])
         key, value = (self.with_batch(t, batch, batch_values) for t in (key, value))
-        length, width = query.meta["val"].shape[-2:]
+        _length, width = query.meta["val"].shape[-2:]
         scale = 1.0 / math.sqrt(width) if self.scale is None else self.scale
         query = self.call(aten.mul.Scalar, query, scale, val=query.meta["val"])
         turned = self.call(aten.transpose_copy.int, self.flat(key), 1, 2)
@@ -143,9 +143,7 @@ class _Expansion:
     def sizes(self, tensor: fx.Node) -> list[Any]:
         """Sizes as arguments; symbolic ones are asked of the tensor."""
         return [
-            size
-            if isinstance(size, int)
-            else self.call(aten.sym_size.int, tensor, dim, val=size)
+            size if isinstance(size, int) else self.call(aten.sym_size.int, tensor, dim, val=size)
             for dim, size in enumerate(tensor.meta["val"].shape)
         ]
 
@@ -161,7 +159,7 @@ class _Expansion:
         return argument, value
 
     def with_batch(self, tensor: fx.Node, batch: list[Any], values: tuple[Any, ...]) -> fx.Node:
-        """Keys or values with the batch dimensions of the query: heads repeated, others expanded."""
+        """Keys or values with the query's batch dimensions: heads repeated, others expanded."""
         shape = tuple(tensor.meta["val"].shape)
         if shape[:-2] == values:
             return tensor

@@ -58,7 +58,8 @@ def _fold(
         return False
     weight = constants[layer.args[1]]
     gamma, beta, mean, var = (None if a is None else constants[a].double() for a in arguments)
-    assert mean is not None and var is not None
+    assert mean is not None
+    assert var is not None
     scale = torch.rsqrt(var + norm.args[6])  # (channels,)
     scale = scale if gamma is None else scale * gamma
     offset = (constants[bias].double() if bias is not None else 0) - mean

@@ -49,9 +49,7 @@ class FoldConstants(Pass):
         return PassResult(graph, bool(frontier))
 
 
-def _is_foldable(
-    node: fx.Node, values: dict[fx.Node, Any], foldable: dict[fx.Node, None]
-) -> bool:
+def _is_foldable(node: fx.Node, values: dict[fx.Node, Any], foldable: dict[fx.Node, None]) -> bool:
     target: Any = node.target
     if node.op != "call_function" or not isinstance(target, OpOverload):
         return False

@@ -1,1 +1,1 @@
-"""Direct rules, one file a family, found by their presence (see `etlab.exir.decompose.plan.rule`)."""
+"""Direct rules, one file a family, found by presence (see `etlab.exir.decompose.plan.rule`)."""

@@ -51,8 +51,6 @@ for _name, _packet in _SYNONYMS.items():
     _register_synonym(_name, _packet)
 
 
-
-
 @rule("aten.__lshift__.Scalar")
 def left_shift(walk: Walk, val: Any, tensor: fx.Node, amount: int) -> Any:
     return walk.lower(aten.bitwise_left_shift.Tensor_Scalar, (tensor, amount), {}, val)
@@ -110,21 +108,19 @@ def where_scalar(walk: Walk, val: Any, condition: fx.Node, first: Any, second: A
             return value
         return scalar_tensor(walk, value, val.dtype)
 
-    return walk.emit(
-        aten.where.self, condition, as_tensor(first), as_tensor(second), val=val
-    )
+    return walk.emit(aten.where.self, condition, as_tensor(first), as_tensor(second), val=val)
 
 
 def scalar_tensor(walk: Walk, value: Any, dtype: torch.dtype) -> fx.Node:
     """A 0-d tensor of a number: a constant, or computed when the number is symbolic."""
     if isinstance(value, fx.Node):
-        return walk.emit(
-            aten.scalar_tensor.default, value, dtype=dtype, val=walk.fake((), dtype)
-        )
+        return walk.emit(aten.scalar_tensor.default, value, dtype=dtype, val=walk.fake((), dtype))
     return walk.constant(torch.tensor(value, dtype=dtype))
 
 
-@rule("aten._assert_tensor_metadata.default", "aten._assert_async.msg", "aten._assert_async.default")
+@rule(
+    "aten._assert_tensor_metadata.default", "aten._assert_async.msg", "aten._assert_async.default"
+)
 @rule("aten._assert_scalar.default", "aten.sym_constrain_range_for_size.default")
 @rule("aten.sym_constrain_range.default", "aten._functional_assert_async.msg")
 @rule("aten._functional_sym_constrain_range.default")

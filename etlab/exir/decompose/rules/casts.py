@@ -11,9 +11,7 @@ from etlab.exir.decompose.walk import Walk
 aten = torch.ops.aten
 
 
-def cast(
-    walk: Walk, tensor: fx.Node, dtype: torch.dtype | None, *, copy: bool = False
-) -> fx.Node:
+def cast(walk: Walk, tensor: fx.Node, dtype: torch.dtype | None, *, copy: bool = False) -> fx.Node:
     """`tensor` in `dtype`; itself when it has that dtype and no copy is asked for."""
     old = tensor.meta["val"]
     if dtype is None or dtype == old.dtype:

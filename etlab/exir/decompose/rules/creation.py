@@ -38,7 +38,9 @@ def _filled(walk: Walk, value: int, args: Any, dtype: torch.dtype | None) -> fx.
         dtype = dtype or args[0].meta["val"].dtype
     sizes = args[-1]
     dtype = dtype or torch.get_default_dtype()
-    return full(walk, sizes, dtype.is_floating_point and float(value) or value, dtype, _values(sizes))
+    return full(
+        walk, sizes, (dtype.is_floating_point and float(value)) or value, dtype, _values(sizes)
+    )
 
 
 @rule("aten.full.default")
@@ -124,9 +126,7 @@ def copy(
 
 
 @rule("aten.arange.default", "aten.arange.start", "aten.arange.start_step")
-def arange(
-    walk: Walk, val: Any, *args: Any, dtype: torch.dtype | None = None, **_: Any
-) -> fx.Node:
+def arange(walk: Walk, val: Any, *args: Any, dtype: torch.dtype | None = None, **_: Any) -> fx.Node:
     start, end, step = (
         (0, args[0], 1) if len(args) == 1 else (args[0], args[1], args[2] if len(args) > 2 else 1)
     )

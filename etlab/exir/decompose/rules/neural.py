@@ -221,9 +221,7 @@ def pad(
     value: float | None = None,
 ) -> Any:
     if mode == "constant":
-        return walk.emit(
-            aten.constant_pad_nd.default, tensor, list(padding), value or 0.0, val=val
-        )
+        return walk.emit(aten.constant_pad_nd.default, tensor, list(padding), value or 0.0, val=val)
     dims = len(padding) // 2
     if mode == "circular":
         return walk.lower(aten._pad_circular.default, (tensor, list(padding)), {}, val)
@@ -244,5 +242,3 @@ def embedding(
 ) -> fx.Node:
     # What the last three say concerns gradients only.
     return walk.emit(aten.embedding.default, weight, indices, val=val)
-
-

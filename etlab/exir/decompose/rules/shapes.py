@@ -94,9 +94,7 @@ def squeeze(walk: Walk, val: Any, tensor: fx.Node, dim: Any = None) -> fx.Node:
 
 
 @rule("aten.expand.default")
-def expand(
-    walk: Walk, val: Any, tensor: fx.Node, sizes: Any, *, implicit: bool = False
-) -> fx.Node:
+def expand(walk: Walk, val: Any, tensor: fx.Node, sizes: Any, *, implicit: bool = False) -> fx.Node:
     if val is None:
         val = walk.infer(aten.expand.default, (tensor, sizes), {})
     if tuple(val.shape) == tuple(tensor.meta["val"].shape):
@@ -151,5 +149,3 @@ def contiguous(walk: Walk, val: Any, tensor: fx.Node, **_: Any) -> fx.Node:
     if walk.shared.mutates and not walk.eager_val(tensor).is_contiguous():
         return walk.emit(aten.clone.default, tensor, val=tensor.meta["val"])
     return tensor
-
-
