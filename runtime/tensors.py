@@ -43,7 +43,7 @@ def as_tensor(value: Any, what: str) -> torch.Tensor:
         value = _from_numpy(value, what)
     elif not isinstance(value, torch.Tensor):
         try:
-            value = torch.from_dlpack(value)
+            value = torch.utils.dlpack.from_dlpack(value)
         except Exception as error:
             raise InvalidArgumentError(
                 f"{what}: a {type(value).__name__} cannot be read as a tensor: {error}"
@@ -62,7 +62,8 @@ def as_tensor(value: Any, what: str) -> torch.Tensor:
         value, torch._subclasses.FakeTensor
     ):
         raise InvalidArgumentError(f"{what}: the tensor is traced or fake and has no elements")
-    return value.detach().resolve_conj().resolve_neg()
+    tensor: torch.Tensor = value.detach().resolve_conj().resolve_neg()
+    return tensor
 
 
 def _from_numpy(array: Any, what: str) -> torch.Tensor:

@@ -37,9 +37,10 @@ class SignalPoller : public Poller {
     return raised_.has_value();
   }
 
-  // The exception of the signal handler (KeyboardInterrupt) instead of ours.
+  // Throws the exception of the signal handler (KeyboardInterrupt), if a signal came.
   void rethrow_if_raised() const {
     if (raised_) throw py::error_already_set(*raised_);
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <limits>
 
 #include "runtime/core/aligned_buffer.h"
 #include "runtime/core/error.h"
@@ -45,7 +46,8 @@ std::unique_ptr<DataSource> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   ETLAB_CHECK(file.is_open(), kAccessFailed, "cannot open ", path, ": ", std::strerror(errno));
   const std::streamoff size = file.tellg();
-  ETLAB_CHECK(size >= 0, kAccessFailed, "cannot read ", path, ": it is no ordinary file");
+  const bool is_ordinary = size >= 0 && size != std::numeric_limits<std::streamoff>::max();
+  ETLAB_CHECK(is_ordinary, kAccessFailed, "cannot read ", path, ": it is no ordinary file");
   AlignedBuffer content(static_cast<size_t>(size), "program data");
   file.seekg(0);
   file.read(reinterpret_cast<char*>(content.data()), size);

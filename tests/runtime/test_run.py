@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+import torch
+
+from etlab import errors
+from etlab.testing import assert_same
+
+
+@pytest.mark.parametrize("name", ["mlp", "add", "image", "dynamic", "nested", "branches", "scaled"])
+def test_program_computes_what_eager_does(load, example, compiler, name):
+    module, args, kwargs = example(name)
+    method = load(name, compiler).load_method("forward")
+    actual = method(*args, **kwargs)
+    expected = module(*args, **kwargs)
+    assert type(actual) is type(expected)
+    leaves = torch.utils._pytree.tree_leaves
+    for got, want in zip(leaves(actual), leaves(expected), strict=True):
+        assert_same(got, want.detach())
+
+
+def test_execute_takes_and_returns_flat_lists(load):
+    method = load("nested").load_method("forward")
+    first, second, scale, bias = (torch.full((n,), float(n)) for n in (3, 3, 3, 1))
+    outputs = method.execute([first, second, scale, bias])
+    assert [output.shape for output in outputs] == [(3,), (3,), (3,)]
+
+
+def test_keyword_arguments_may_come_in_any_order(load, example):
+    module, args, kwargs = example("nested")
+    method = load("nested").load_method("forward")
+    reversed_kwargs = dict(reversed(kwargs.items()))
+    assert_same(method(*args, **reversed_kwargs)["sum"], module(*args, **kwargs)["sum"])
+
+
+def test_wrong_nesting_is_shown_beside_the_exported_one(load):
+    method = load("nested").load_method("forward")
+    with pytest.raises(errors.InvalidArgumentError, match=r"nested as \(\(\(\*, \*\),\), \{'scale"):
+        method(torch.zeros(3), scale=torch.zeros(3))
+
+
+def test_outputs_survive_the_next_run(load, example):
+    _, args, _ = example("mlp")
+    method = load("mlp").load_method("forward")
+    first = method.execute(args)[0]
+    kept = first.clone()
+    method.execute([args[0] * 3])
+    assert torch.equal(first, kept)
+
+
+def test_inputs_are_not_changed_by_a_run(load):
+    method = load("counter").load_method("forward")
+    x = torch.ones(3)
+    method.execute([x])
+    assert torch.equal(x, torch.ones(3))
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda x: x.to(memory_format=torch.channels_last),
+        lambda x: x.transpose(1, 3).contiguous().transpose(1, 3),
+        lambda x: torch.cat([x, x], dim=3)[..., ::2],
+        lambda x: x[:, :, :, :1].expand(x.shape),
+        lambda x: x.flip(3),
+    ],
+    ids=["channels_last", "transposed", "strided", "expanded", "flipped"],
+)
+def test_inputs_of_any_layout_are_read_right(load, example, convert):
+    _, (x, y), _ = example("image")
+    method = load("image").load_method("forward")
+    x = convert(x)
+    assert_same(method.execute([x, y])[0], x + y)
+
+
+class _OnlyDlpack:
+    def __init__(self, tensor):
+        self._tensor = tensor
+
+    def __dlpack__(self, **kwargs):
+        return self._tensor.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        return self._tensor.__dlpack_device__()
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        torch.Tensor.numpy,
+        lambda x: x.numpy()[:, ::-1][:, ::-1],
+        lambda x: np.ascontiguousarray(x.numpy().T).T,
+        lambda x: x.numpy().astype(">f4"),
+        _OnlyDlpack,
+        torch.nn.Parameter,
+    ],
+    ids=["numpy", "reversed", "fortran", "big endian", "dlpack", "parameter"],
+)
+def test_arrays_of_other_kinds_are_inputs(load, example, convert):
+    module, (x,), _ = example("mlp")
+    method = load("mlp").load_method("forward")
+    assert_same(method.execute([convert(x)])[0], module(x).detach())
+
+
+def test_read_only_arrays_are_inputs(load, example):
+    module, (x,), _ = example("mlp")
+    array = x.numpy().copy()
+    array.flags.writeable = False
+    method = load("mlp").load_method("forward")
+    assert_same(method.execute([array])[0], module(x).detach())
+
+
+def test_inputs_are_lent_when_nothing_writes_or_views_them(load):
+    method = load("add").load_method("forward")
+    assert method._native.can_alias_input(0)
+    assert method._native.can_alias_input(1)
+
+
+def test_dynamic_sizes_run_at_every_size_up_to_the_bound(load, example, compiler):
+    module, _, _ = example("dynamic")
+    method = load("dynamic", compiler).load_method("forward")
+    for batch in (8, 1, 3):
+        x = torch.randn(batch, 5)
+        assert_same(method.execute([x])[0], module(x).detach())
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ([], "method 'forward': expected 2 inputs, got 0"),
+        ([torch.zeros(3, 5)] * 3, "expected 2 inputs, got 3"),
+        ([torch.zeros(3, 5), 1.0], r"input 1: expected Tensor float32\[5\], got float 1"),
+        (
+            [torch.zeros(3, 5), torch.zeros(5, dtype=torch.int64)],
+            r"input 1: expected dtype float32 \(float32\[5\]\), got int64\[5\]; convert it with",
+        ),
+        ([torch.zeros(3, 5), torch.zeros(1, 5)], "input 1: expected 1 dimensions"),
+        ([torch.zeros(3, 4), torch.zeros(5)], "input 0: expected size 5 in dimension 1"),
+        ([torch.zeros(3, 5), "text"], "input 1: expected Tensor"),
+        ([torch.zeros(3, 5), object()], "input 1: a object cannot be read as a tensor"),
+        ([torch.zeros(3, 5), torch.zeros(5).to_sparse()], "input 1: expected a dense tensor"),
+        ([torch.zeros(3, 5), torch.zeros(5, device="meta")], "input 1: the tensor is on meta"),
+        ([torch.zeros(3, 5), torch.zeros(5, dtype=torch.complex64)], "complex64 is not supported"),
+        (torch.zeros(3, 5), "takes a list of inputs, got one Tensor"),
+    ],
+)
+def test_wrong_inputs_are_refused_in_words(load, inputs, message):
+    method = load("add").load_method("forward")
+    with pytest.raises(errors.EtlabError, match=message):
+        method.execute(inputs)
+    good = [torch.ones(3, 5), torch.ones(5)]
+    assert_same(method.execute(good)[0], torch.full((3, 5), 2.0))
+
+
+def test_sizes_over_the_bound_name_dimension_and_bound(load):
+    method = load("dynamic").load_method("forward")
+    with pytest.raises(
+        errors.InvalidArgumentError, match="size 9 of dimension 0 is over the bound of 8"
+    ):
+        method.execute([torch.zeros(9, 5)])
+
+
+def test_numbers_must_be_the_exported_ones(load):
+    method = load("scaled").load_method("forward")
+    x = torch.tensor([-1.0, 2.0, 3.0])
+    assert_same(method.execute([x, 0.5])[0], torch.tensor([0.0, 4.0, 6.0]))
+    with pytest.raises(errors.InvalidArgumentError, match=r"exported with float 0\.5"):
+        method.execute([x, 0.75])
+
+
+def test_both_branches_run_one_after_the_other(load, example, compiler):
+    module, (_, x), _ = example("branches")
+    method = load("branches", compiler).load_method("forward")
+    for flag in (True, False, True):
+        assert_same(method.execute([torch.tensor(flag), x])[0], module(torch.tensor(flag), x))

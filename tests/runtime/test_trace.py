@@ -1,0 +1,81 @@
+import itertools
+
+import pytest
+import torch
+
+from etlab import errors
+from etlab.runtime import Runtime
+from etlab.testing import assert_same
+
+
+def test_trace_names_every_instruction_in_order(load, example):
+    _, args, _ = example("mlp")
+    method = load("mlp").load_method("forward")
+    with method.trace() as events:
+        method.execute(args)
+    assert [event.instruction for event in events] == list(range(len(events)))
+    assert [event.name for event in events] == [s.name for s in method.metadata.instructions]
+    assert all(event.duration >= 0 for event in events)
+    assert all(a.start <= b.start for a, b in itertools.pairwise(events))
+    assert all(event.result is None for event in events)
+
+
+def test_trace_can_keep_what_instructions_returned(load, example):
+    module, (x,), _ = example("mlp")
+    method = load("mlp").load_method("forward")
+    with method.trace(results=True) as events:
+        method.execute([x])
+    relu = next(event for event in events if event.name == "aten::relu.out")
+    assert_same(relu.result, torch.relu(module.first(x)).detach())
+    assert_same(events[-1].result, module(x).detach())
+
+
+def test_runs_outside_the_block_are_not_traced(load, example):
+    _, args, _ = example("mlp")
+    method = load("mlp").load_method("forward")
+    with method.trace() as events:
+        method.execute(args)
+        method.execute(args)
+    count = len(events)
+    method.execute(args)
+    assert len(events) == count == 2 * method.metadata.num_instructions()
+
+
+def test_branch_that_is_not_taken_is_not_in_the_trace(load, example):
+    _, (_, x), _ = example("branches")
+    method = load("branches").load_method("forward")
+    names = {}
+    for flag in (True, False):
+        with method.trace() as events:
+            method.execute([torch.tensor(flag), x])
+        names[flag] = [event.name for event in events]
+    assert "aten::add.out" in names[True]
+    assert "aten::mul.out" in names[False]
+    assert "aten::mul.out" not in names[True]
+
+
+def test_failing_kernel_is_named_with_instruction_and_arguments(compiled):
+    # A valid program that calls the wrong operator: flip wants a list where relu has its output.
+    program = Runtime.get().load_program(compiled("mlp").replace(b"aten::relu", b"aten::flip"))
+    method = program.load_method("forward")
+    with pytest.raises(errors.EtlabError) as caught:
+        method.execute([torch.zeros(2, 5)])
+    message = str(caught.value)
+    assert "method 'forward', instruction" in message
+    assert "aten::flip.out(Tensor float32[2, 7], Tensor float32[2, 7])" in message
+    assert "argument 1: expected list of int, got Tensor float32[2, 7]" in message
+
+
+def test_source_lines_are_found_where_the_program_has_them():
+    exir = pytest.importorskip("executorch.exir", reason="executorch is not installed")
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return torch.relu(x)
+
+    exported = torch.export.export(Model(), (torch.ones(3),))
+    config = exir.ExecutorchBackendConfig(emit_stacktrace=True)
+    data = bytes(exir.to_edge(exported).to_executorch(config).buffer)
+    lines = Runtime.get().load_program(data).instruction_source("forward", 0)
+    assert "test_trace.py" in lines[-1]
+    assert "torch.relu(x)" in lines[-1]
