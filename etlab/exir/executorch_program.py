@@ -1,6 +1,6 @@
 """From edge graphs to a program file: the second half of a lowering. Read this first.
 
-schedule (out variants)  ->  layouts  ->  views  ->  memory plan  ->  emit  ->  file
+schedule (out variants)  ->  casts  ->  layouts  ->  views  ->  memory plan  ->  emit  ->  file
 """
 
 from collections.abc import Callable, Mapping
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from etlab.errors import InvalidArgumentError, NotFoundError, NotSupportedError
+from etlab.exir.casts import insert_casts
 from etlab.exir.dim_order import settle_layouts
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.emit.dump import dump_program
@@ -229,6 +230,7 @@ def _schedule(graph: EdgeGraph, name: str, config: ExecutorchBackendConfig) -> S
     """Calls of out variants, with layouts and shared memory settled."""
     schedule = schedule_method(graph, extended_operators=config.extended_operators)
     schedule.name = name
+    insert_casts(schedule)
     settle_layouts(schedule)
     mark_unplanned(schedule, config.planning_of(name))
     if config.remove_view_copy:

@@ -1,14 +1,20 @@
 """`ProgramFile`: a .pte file, ours or the official exporter's, with the same views."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
-from etlab.errors import AccessError, InvalidArgumentError
+from etlab.errors import AccessError, InvalidArgumentError, NotFoundError
+from etlab.exir.emit.dump import dump_program
+from etlab.exir.memory.from_program import plan_of_program
 
 if TYPE_CHECKING:
+    from etlab.exir.emit.file import ProgramData
+    from etlab.exir.emit.schema import ExecutionPlan
+    from etlab.inspect.memory import MemoryReport
     from etlab.inspect.netron import NetronView
     from etlab.inspect.size import SizeReport
     from etlab.runtime import Program
@@ -37,10 +43,48 @@ class ProgramFile:
 
         return Runtime.get().load_program(self.data)
 
+    @cached_property
+    def content(self) -> "ProgramData":
+        """The file as dataclasses, read without our runtime, every offset checked.
+
+        Raises:
+            InvalidProgramError: the file is damaged, foreign or too new.
+        """
+        from etlab.exir.emit.file import read_program
+
+        return read_program(self.data)
+
     @property
     def methods(self) -> list[str]:
         """Names of the methods."""
-        return sorted(self.program.method_names)
+        return sorted(plan.name or "" for plan in self.content.program.execution_plan or ())
+
+    def operators(self, method: str = "forward") -> dict[str, int]:
+        """The operators of a method, delegates included, with how often each is called."""
+        steps = plan_of_program(self._plan(method)).steps
+        return dict(sorted(Counter(steps).items(), key=lambda item: (-item[1], item[0])))
+
+    def memory_plan(self, method: str = "forward") -> "MemoryReport":
+        """Where the tensors of a method lie, as the file says."""
+        from etlab.inspect.memory import MemoryReport
+
+        return MemoryReport(self.name, plan_of_program(self._plan(method)))
+
+    def dump(self, *, verbose: bool = False) -> str:
+        """The program as text, line by line.
+
+        Args:
+            verbose: with stack traces and tree specs.
+        """
+        return dump_program(self.content.program, verbose=verbose)
+
+    def _plan(self, method: str) -> "ExecutionPlan":
+        for plan in self.content.program.execution_plan or ():
+            if plan.name == method:
+                return plan
+        raise NotFoundError(
+            f"{self.name}: no method '{method}'; there are: {', '.join(self.methods)}"
+        )
 
     def run(self, inputs: Any, method: str = "forward") -> list[Any]:
         """The flat outputs of one call of our runtime.
@@ -87,6 +131,20 @@ class ProgramFile:
         from etlab.inspect.netron import NetronView
 
         return NetronView.of(self.data, name=self.name, weights=weights, height=height)
+
+    def _repr_html_(self) -> str:
+        """A table of the methods."""
+        rows: list[tuple[object, ...]] = []
+        for method in self.methods:
+            plan = plan_of_program(self._plan(method))
+            names = ", ".join(list(self.operators(method))[:4])
+            rows.append((method, len(plan.steps), names, display.format_bytes(plan.peak)))
+        return display.table(
+            ("method", "instructions", "most called", "planned memory"),
+            rows,
+            caption=f"{self.name}, {display.format_bytes(len(self.data))}",
+            numeric=("instructions", "planned memory"),
+        )
 
     def __repr__(self) -> str:
         """One line."""

@@ -1,59 +1,82 @@
-"""What we write runs in the official runtime and computes what eager does."""
+"""What we write runs in the official runtime and in ours, and computes what eager does."""
 
-from collections.abc import Sequence
+import copy
 from typing import Any
 
 import pytest
 import torch
-from interop.official import flatten, run_official
+from exir.lowering import lower
+from interop.models import MODELS
+from interop.official import flatten, run_official_repeatedly
 from torch import nn
 
-from etlab.exir import to_edge_transform_and_lower
+from etlab.exir.memory import MemoryPlanningPass, list_planners
 from etlab.testing import assert_same
 
 
-class ConvNet(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.features = nn.Sequential(
-            nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)
-        )
-        self.head = nn.Linear(8 * 4 * 4, 3)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.head(self.features(x).flatten(1)).softmax(-1)
-
-
-class TwoViews(nn.Module):
-    """Returns an input, a view of it, a constant, the same value twice, and None."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(3))
-
-    def forward(self, x: torch.Tensor) -> Any:
-        y = x + 1
-        return {"x": x, "view": x.reshape(-1), "w": self.weight, "y": (y, y), "v": y.view(3, 5)}
-
-
-MODELS: dict[str, tuple[nn.Module, Sequence[Any]]] = {
-    "mlp": (
-        nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 3)),
-        (torch.randn(2, 5, generator=torch.Generator().manual_seed(0)),),
-    ),
-    "convnet": (ConvNet(), (torch.randn(1, 3, 8, 8, generator=torch.Generator().manual_seed(1)),)),
-    "aliased outputs": (TwoViews(), (torch.arange(15.0).reshape(5, 3),)),
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_program_runs_in_the_official_runtime(name: str) -> None:
-    model, inputs = MODELS[name]
-    exported = torch.export.export(model.eval(), tuple(inputs), strict=False)
-    program = to_edge_transform_and_lower(exported).to_executorch()
+def _eager(model: nn.Module, calls: Any) -> list[list[Any]]:
+    results = []
     with torch.no_grad():
-        expected = flatten(model(*inputs))
-    actual = run_official(program.buffer, inputs)
-    assert len(actual) == len(expected)
-    for index, (got, want) in enumerate(zip(actual, expected, strict=True)):
-        assert_same(got, want.detach(), f"{name} output {index}")
+        for inputs in calls:
+            results.append(copy.deepcopy(flatten(model(*copy.deepcopy(inputs)))))
+    return results
+
+
+def _compare(actual: list[list[Any]], expected: list[list[Any]], name: str) -> None:
+    for turn, (outputs, wanted) in enumerate(zip(actual, expected, strict=True)):
+        assert len(outputs) == len(wanted), name
+        for index, (got, want) in enumerate(zip(outputs, wanted, strict=True)):
+            if isinstance(want, torch.Tensor):
+                assert_same(got, want.detach(), f"{name}, call {turn}, output {index}")
+            else:
+                assert got == want, f"{name}, call {turn}, output {index}"
+
+
+def _run_ours(program: bytes, calls: Any) -> list[list[Any]]:
+    from etlab.runtime import Runtime
+
+    method = Runtime.get().load_program(program).load_method("forward")
+    assert method is not None
+    return [
+        [out.clone() if isinstance(out, torch.Tensor) else out for out in method.execute(list(i))]
+        for i in copy.deepcopy(calls)
+    ]
+
+
+@pytest.mark.parametrize("runtime", ["official", "ours"])
+@pytest.mark.parametrize("name", MODELS)
+def test_program_computes_what_eager_does(name: str, runtime: str) -> None:
+    model = MODELS[name]
+    module = model.make().eval()
+    reference = copy.deepcopy(module)
+    program = lower(
+        module, *copy.deepcopy(model.calls[0]), dynamic_shapes=model.dynamic_shapes, **model.options
+    ).buffer
+    run = run_official_repeatedly if runtime == "official" else _run_ours
+    _compare(run(program, model.calls), _eager(reference, model.calls), name)
+
+
+@pytest.mark.parametrize("planner", list_planners())
+def test_unplanned_inputs_and_outputs_work_with_every_planner(planner: str) -> None:
+    model = MODELS["convolutions"]
+    module = model.make().eval()
+    planning = MemoryPlanningPass(
+        memory_planning_algo=planner, alloc_graph_input=False, alloc_graph_output=False
+    )
+    program = lower(module, *model.calls[0], memory_planning_pass=planning).buffer
+    for run in (run_official_repeatedly, _run_ours):
+        _compare(run(program, model.calls), _eager(module, model.calls), planner)
+
+
+def test_constant_methods_answer_in_both_runtimes() -> None:
+    from etlab.runtime import Runtime
+
+    model = MODELS["convolutions"]
+    table = torch.arange(3)
+    values = {"size": 7, "name": "net", "scale": -0.0, "table": [table, {"flag": True}]}
+    program = lower(model.make(), *model.calls[0], constant_methods=values).buffer
+    for name, value in values.items():
+        method = Runtime.get().load_program(program).load_method(name)
+        assert method is not None
+        for outputs in (run_official_repeatedly(program, [()], name)[0], method.execute([])):
+            _compare([list(outputs)], [flatten(value)], name)

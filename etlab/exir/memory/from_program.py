@@ -1,0 +1,151 @@
+"""The memory plan that a program file holds, whoever wrote it."""
+
+from dataclasses import dataclass
+
+import torch
+
+from etlab.exir.emit import schema
+from etlab.exir.emit.dump import operator_name
+from etlab.exir.emit.scalar_type import DTYPES, ITEM_SIZES
+from etlab.exir.memory.plan import MemoryPlan, PlannedTensor
+
+_ALIGNMENT = 16
+
+
+@dataclass(slots=True)
+class _Tenant:
+    """A tensor of an arena while its uses are collected."""
+
+    index: int
+    tensor: schema.Tensor
+    place: tuple[int, int]
+    nbytes: int
+    operator: str
+    source: str
+    first: int
+    last: int
+
+
+def plan_of_program(plan: schema.ExecutionPlan) -> MemoryPlan:
+    """What lies where and when in the arenas of a method, read from its instructions.
+
+    A value that is read at a place before anything wrote it is a view: it counts as the tensor that
+    lies there.
+    """
+    return _Reader(plan).read()
+
+
+class _Reader:
+    def __init__(self, plan: schema.ExecutionPlan) -> None:
+        self._plan = plan
+        self._values = [entry.val for entry in plan.values or ()]
+        self._tenants: list[_Tenant] = []
+        self._at: dict[tuple[int, int], _Tenant] = {}  # the latest tenant of a place
+        self._known: dict[int, _Tenant] = {}
+        self._end = 0
+
+    def read(self) -> MemoryPlan:
+        chains = self._plan.chains or ()
+        instructions = [i for chain in chains for i in chain.instructions or ()]
+        frames = [f for chain in chains for f in chain.stacktrace or ()]
+        self._end = max(len(instructions) - 1, 0)
+        for index, value in enumerate(self._values):
+            if isinstance(value, schema.Tensor) and value.allocation_info and value.data_buffer_idx:
+                self._touch(index, 0, "state", "")
+                self._touch(index, self._end, "", "")
+        for index in self._plan.inputs or ():
+            self._touch(index, 0, "input", "")
+        steps: list[str] = []
+        for step, instruction in enumerate(instructions):
+            source = _source(frames[step]) if step < len(frames) else ""
+            steps.append(self._step(instruction, step, source))
+        for index in self._plan.outputs or ():
+            self._touch(index, self._end, "output", "")
+        sizes = self._plan.non_const_buffer_sizes or ()
+        return MemoryPlan(
+            self._plan.name or "",
+            tuple(self._planned(number, tenant) for number, tenant in enumerate(self._tenants)),
+            {place: size for place, size in enumerate(sizes) if place},
+            _ALIGNMENT,
+            tuple(steps),
+            "as stored",
+        )
+
+    def _step(self, instruction: schema.Instruction, step: int, source: str) -> str:
+        call = instruction.instr_args
+        if isinstance(call, schema.KernelCall):
+            name = operator_name(self._plan, call.op_index)
+            arguments = self._flat(call.args or ())
+            written = self._flat((call.args or ())[-1:])
+            for index in arguments:
+                if index not in written:
+                    self._touch(index, step, "", source)
+            for index in written:
+                self._touch(index, step, name, source)
+            return name
+        if isinstance(call, schema.DelegateCall):
+            delegates = self._plan.delegates or ()
+            known = 0 <= call.delegate_index < len(delegates)
+            name = f"delegate {delegates[call.delegate_index].id}" if known else "delegate"
+            for index in self._flat(call.args or ()):
+                self._touch(index, step, name if index not in self._known else "", source)
+            return name
+        if isinstance(call, schema.MoveCall):
+            self._touch(call.move_from, step, "", source)
+            self._touch(call.move_to, step, "move", source)
+            return "move"
+        return "jump" if isinstance(call, schema.JumpFalseCall) else "free"
+
+    def _flat(self, indices: tuple[int, ...]) -> list[int]:
+        """Value indices with lists of tensors opened."""
+        result: list[int] = []
+        for index in indices:
+            value = self._values[index] if 0 <= index < len(self._values) else None
+            if isinstance(value, schema.TensorList | schema.OptionalTensorList):
+                result += [item for item in value.items or () if item >= 0]
+            else:
+                result.append(index)
+        return result
+
+    def _touch(self, index: int, step: int, writer: str, source: str) -> None:
+        """Note a use of a value; `writer` is empty when it is only read."""
+        tensor = self._values[index] if 0 <= index < len(self._values) else None
+        if not isinstance(tensor, schema.Tensor) or tensor.allocation_info is None:
+            return
+        tenant = self._known.get(index)
+        place = (tensor.allocation_info.memory_id, tensor.allocation_info.memory_offset)
+        if tenant is None and writer in ("", "output"):
+            tenant = self._at.get(place)
+        if tenant is None:
+            nbytes = ITEM_SIZES[tensor.scalar_type]
+            for size in tensor.sizes or ():
+                nbytes *= size
+            aligned = -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+            tenant = _Tenant(index, tensor, place, aligned, writer, source, step, step)
+            self._tenants.append(tenant)
+        self._known[index] = tenant
+        self._at[place] = tenant
+        tenant.last = max(tenant.last, step)
+
+    def _planned(self, number: int, tenant: _Tenant) -> PlannedTensor:
+        extra = tenant.tensor.extra_tensor_info
+        return PlannedTensor(
+            id=number,
+            name=(extra.fully_qualified_name if extra else None) or f"%{tenant.index}",
+            operator=tenant.operator,
+            module="",
+            source=tenant.source,
+            nbytes=tenant.nbytes,
+            dtype=DTYPES.get(tenant.tensor.scalar_type, torch.uint8),
+            shape=tenant.tensor.sizes or (),
+            memory_id=tenant.place[0],
+            offset=tenant.place[1],
+            first_use=tenant.first,
+            last_use=tenant.last,
+        )
+
+
+def _source(frames: schema.FrameList) -> str:
+    if not frames.items:
+        return ""
+    return f"{frames.items[-1].filename}:{frames.items[-1].lineno}"
