@@ -12,6 +12,7 @@ from torch.utils import _pytree
 
 from etlab import display
 from etlab.errors import InvalidArgumentError
+from etlab.exir.stages import StageListener, listen
 from etlab.inspect.program_file import ProgramFile
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from etlab.inspect.netron import NetronView
     from etlab.inspect.size import SizeReport
     from etlab.numerics import ParityReport
+
+# The listener stands here too: whoever shows a run's progress needs nothing else of the compiler.
+__all__ = ["PATHS", "STAGES", "ExportRun", "StageListener", "listen"]
 
 STAGES = ("eager", "aten", "quantized", "edge", "delegated", "program")
 PATHS = ("eager", "exported", "quantized", "native", "official")

@@ -13,9 +13,8 @@ from IPython.display import HTML, DisplayHandle, display
 import etlab
 from etlab import display as markup
 from etlab.errors import EtlabError, InterruptedExecutionError
-from etlab.exir.stages import StageListener, listen
 from etlab.numerics import ParityReport, metric
-from etlab.run import ExportRun
+from etlab.run import ExportRun, StageListener, listen
 
 # Stages of one round, for the progress bar; others are shown by name and do not move it.
 _ROUND = (
