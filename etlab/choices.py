@@ -1,9 +1,6 @@
 """What can be chosen by name: partitioners and quantizers, with their parameters."""
 
-import functools
-import importlib
 import inspect
-import pkgutil
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -91,6 +88,7 @@ def list_quantizers() -> Choices:
 
 def list_partitioners() -> Choices:
     """The partitioners that `etlab.export(partitioner=...)` takes by name."""
+    from etlab.exir.partition.registry import partitioner_classes
     from etlab.quantize import parameters_of
 
     return Choices(
@@ -98,31 +96,17 @@ def list_partitioners() -> Choices:
             Choice("none", "run everything with the runtime's own kernels", {}),
             *(
                 Choice(name, _first_line(kind), _texts(parameters_of(kind)))
-                for name, kind in all_partitioners().items()
+                for name, kind in partitioner_classes().items()
             ),
         ]
     )
 
 
-@functools.cache
-def all_partitioners() -> dict[str, type]:
-    """The partitioner class of every backend, by the name of its folder in `etlab.backends`."""
-    import etlab.backends
-    from etlab.exir.partition.partitioner import Partitioner
-
-    found: dict[str, type] = {}
-    for info in sorted(pkgutil.iter_modules(etlab.backends.__path__), key=lambda info: info.name):
-        module = importlib.import_module(f"etlab.backends.{info.name}")
-        for kind in vars(module).values():
-            if isinstance(kind, type) and issubclass(kind, Partitioner) and kind is not Partitioner:
-                found.setdefault(info.name, kind)
-    return found
-
-
 def _find_partitioner(name: str, parameters: dict[str, Any]) -> Any:
+    from etlab.exir.partition.registry import partitioner_classes
     from etlab.quantize import parameters_of
 
-    known = all_partitioners()
+    known = partitioner_classes()
     if name not in known:
         names = ", ".join(["none", *known])
         raise NotFoundError(f"no partitioner is called '{name}': choose from {names}")

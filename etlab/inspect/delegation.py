@@ -173,16 +173,13 @@ def _bytes(count: int | None) -> str:
     return "dynamic" if count is None else display.format_bytes(count)
 
 
-def delegation_report(
-    graph: "EdgeGraph", *, model: str, partitioner: str, reasons: Mapping[str, str] | None = None
-) -> DelegationReport:
+def delegation_report(graph: "EdgeGraph", *, model: str, partitioner: str) -> DelegationReport:
     """Read a partitioned edge graph.
 
     Args:
         graph: after partitioning.
         model: its name.
         partitioner: its name, "none" without.
-        reasons: node name to why it was left; nodes may carry them in their meta as well.
     """
     parts: list[DelegatedPart] = []
     rejected: list[RejectedNode] = []
@@ -193,7 +190,8 @@ def delegation_report(
         if lowered is not None:
             parts.append(_part(node, lowered))
             continue
-        reason = (reasons or {}).get(node.name) or node.meta.get("not_delegated")
+        said = node.meta.get("delegation_reasons", {})
+        reason = "; ".join(f"{who}: {why}" for who, why in said.items())
         if not reason:
             reason = NO_PARTITIONER if partitioner == "none" else _SILENT
         rejected.append(

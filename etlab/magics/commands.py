@@ -94,6 +94,7 @@ class EtlabMagics(Magics):
         arguments = parse_argstring(self.etparity, line)
         name = check_name(arguments.name)
         with one_line_errors("etparity", "call run.parity yourself for the traceback"):
+            bounds = _bounds(arguments.check) if arguments.check else {}
             text, subject = self._subject(arguments.subject, cell, "etparity")
             inputs = text_of(arguments.inputs)
             samples = evaluate(self.shell, inputs, "--inputs") if inputs else None
@@ -115,8 +116,7 @@ class EtlabMagics(Magics):
             }
             call = as_call(f"{text}.parity", [inputs] if inputs else [], keywords)
             lines.append(f"{name or 'report'} = {call}")
-            if arguments.check:
-                bounds = _bounds(arguments.check)
+            if bounds:
                 report.check(**bounds)
                 checks = {key: f"{value:g}" for key, value in bounds.items()}
                 lines.append(as_call(f"{name or 'report'}.check", [], checks))

@@ -1,0 +1,75 @@
+import pytest
+import torch
+from torch import nn
+
+import etlab
+from etlab.errors import InvalidArgumentError
+from etlab.numerics.official import is_available
+
+LOCAL = ["eager", "exported", "native"]
+
+
+def test_every_local_path_computes_what_eager_does(plain, picture):
+    report = plain.parity(picture, paths=LOCAL)
+    report.check(paths=["exported", "native"], sqnr_db=100, max_abs=1e-5, top1=1.0)
+    assert [row.path for row in report.rows] == LOCAL
+
+
+def test_quantized_run_compares_simulation_and_native(quantized, picture):
+    report = quantized.parity(picture, paths=["eager", "quantized", "native"])
+    report.check(sqnr_db=25, cosine=0.99)
+    simulated, native = (report.row(path).values["sqnr_db"] for path in ("quantized", "native"))
+    assert native == pytest.approx(simulated, abs=0.5)
+
+
+def test_run_gives_outputs_in_the_models_structure():
+    class Nested(nn.Module):
+        def forward(self, x):
+            return {"sum": x + 1, "parts": (x * 2, [x - 1])}
+
+    x = torch.arange(6.0).reshape(2, 3)
+    run = etlab.export(Nested(), (x,))
+    expected = Nested()(x)
+    for path in LOCAL:
+        found = run.run(x, path=path)
+        assert torch.equal(found["parts"][1][0], expected["parts"][1][0])
+        assert torch.equal(found["sum"], expected["sum"])
+
+
+def test_unknown_path_lists_the_paths_of_the_run(plain, picture):
+    with pytest.raises(InvalidArgumentError, match="eager, exported, native, official"):
+        plain.run(picture, path="quantized")
+
+
+def test_parity_leaves_the_models_state_alone():
+    class Counter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(3))
+
+        def forward(self, x):
+            self.count.add_(1)
+            return x + self.count
+
+    model = Counter()
+    run = etlab.export(model, (torch.arange(3.0),))
+    report = run.parity([(torch.arange(3.0),)] * 2, paths=LOCAL)
+    assert torch.equal(model.count, torch.zeros(3))
+    report.check(max_abs=0)
+
+
+def test_official_path_computes_what_eager_does(plain, quantized, picture):
+    if not is_available():
+        pytest.skip("needs the executorch package")
+    for run, bound in ((plain, 100), (quantized, 25)):
+        report = run.parity(picture, paths=["eager", "official"])
+        report.check(paths=["official"], sqnr_db=bound)
+
+
+def test_parity_uses_calibration_data_and_warns_of_noise(classifier, picture):
+    torch.manual_seed(0)
+    noise = torch.randn_like(picture)
+    run = etlab.export(classifier, (noise,), calibration=[(picture,), (picture * 2,)])
+    assert run.parity(paths=["eager"]).samples == 2
+    assert run.parity(paths=["eager"]).warnings == ()
+    assert "random noise" in run.parity(noise, paths=["eager"]).warnings[0]
