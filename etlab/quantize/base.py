@@ -1,7 +1,9 @@
 """What a quantizer is."""
 
+import contextlib
 import inspect
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -46,6 +48,17 @@ class Quantizer:
         """Name and parameters, as `etlab.export(quantizer=...)` takes them in code."""
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in parameters_of(type(self)))
         return f"{type(self).__name__}({values})"
+
+
+@contextlib.contextmanager
+def quiet_imports() -> Iterator[None]:
+    """Import inside this block without log lines: torchao names each GPU library it cannot load."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def parameters_of(kind: type) -> dict[str, Any]:
