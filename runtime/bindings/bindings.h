@@ -12,6 +12,7 @@ namespace etlab {
 
 void bind_errors(pybind11::module_& module);
 void bind_kernels(pybind11::module_& module);
+void bind_optimized(pybind11::module_& module);
 void bind_programs(pybind11::module_& module);
 void bind_methods(pybind11::module_& module);
 void bind_backends(pybind11::module_& module);
@@ -28,6 +29,7 @@ class ValuesFromPython {
   explicit ValuesFromPython(const pybind11::iterable& arguments,
                             ShapeDynamism dynamism = ShapeDynamism::kStatic);
   std::deque<Value>& values() { return values_; }
+  std::vector<Value*> pointers();
   const std::deque<Tensor>& tensors() const { return tensors_; }
 
  private:

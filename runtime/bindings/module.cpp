@@ -9,6 +9,7 @@ PYBIND11_MODULE(_native, module) {
   etlab::KernelRegistry::global().check();
   etlab::bind_errors(module);
   etlab::bind_kernels(module);
+  etlab::bind_optimized(module);
   etlab::bind_programs(module);
   etlab::bind_methods(module);
   etlab::bind_backends(module);

@@ -39,6 +39,12 @@ ValuesFromPython::ValuesFromPython(const py::iterable& arguments, ShapeDynamism 
   for (const py::handle argument : arguments) values_.push_back(value_of(argument));
 }
 
+std::vector<Value*> ValuesFromPython::pointers() {
+  std::vector<Value*> pointers;
+  for (Value& value : values_) pointers.push_back(&value);
+  return pointers;
+}
+
 Tensor* ValuesFromPython::tensor_of(const py::handle& item) {
   if (item.is_none()) return nullptr;
   tensors_.push_back(tensor_from_python(item));

@@ -1,6 +1,8 @@
 #include "runtime/core/threads.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -13,11 +15,17 @@ namespace etlab {
 
 namespace {
 constexpr int kMostThreads = 1024;
+constexpr std::chrono::microseconds kSpin{20};
 }  // namespace
 
+// One range at a time is open: workers join it by counting themselves into `state_`, which also
+// carries the number of the range, so that joining, leaving and closing are one atomic step each.
+// Between the ranges of a running method they spin for some microseconds, by the clock, because
+// waking a sleeper costs more than most ranges; then they sleep.
 class ThreadPool::Workers {
  public:
-  explicit Workers(int count) {
+  explicit Workers(int count)
+      : may_spin_(count <= static_cast<int>(std::thread::hardware_concurrency())) {
     for (int i = 1; i < count; ++i) {
       threads_.emplace_back([this, i] { work(i); });
     }
@@ -25,8 +33,8 @@ class ThreadPool::Workers {
 
   ~Workers() {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
-      is_stopping_ = true;
+      const std::lock_guard<std::mutex> lock(mutex_);
+      is_stopping_.store(true);
     }
     wake_.notify_all();
     for (std::thread& thread : threads_) thread.join();
@@ -36,24 +44,15 @@ class ThreadPool::Workers {
 
   void run(int64_t count, int64_t grain, const std::atomic<bool>* interrupt,
            const RangeFunction& body) {
-    const int64_t pieces = (count + grain - 1) / grain;
     Task task{count, grain, interrupt, &body};
-    std::unique_lock<std::mutex> owner(owner_, std::defer_lock);
-    if (threads_.empty() || pieces <= 1 || is_inside_ || !owner.try_lock()) {
-      task.work(0);  // alone: too little work, a nested range, or the pool serves another method
-    } else {
-      is_inside_ = true;
-      {
-        std::lock_guard<std::mutex> lock(mutex_);
-        task_ = &task;
-        ++generation_;
-      }
-      wake_.notify_all();
+    // Alone: too little work, a nested range, or the pool serves another method.
+    if (threads_.empty() || count <= grain || is_taken_.exchange(true, std::memory_order_acquire)) {
       task.work(0);
-      std::unique_lock<std::mutex> lock(mutex_);
-      task_ = nullptr;
-      done_.wait(lock, [this] { return busy_ == 0; });
-      is_inside_ = false;
+    } else {
+      open(task);
+      task.work(0);
+      close();
+      is_taken_.store(false, std::memory_order_release);
     }
     if (task.failure) std::rethrow_exception(task.failure);
   }
@@ -80,42 +79,107 @@ class ThreadPool::Workers {
           (*body)(begin, std::min(count, begin + grain), worker);
         }
       } catch (...) {
-        std::lock_guard<std::mutex> lock(failure_mutex);
+        const std::lock_guard<std::mutex> lock(failure_mutex);
         if (!failure) failure = std::current_exception();
         next.store(count, std::memory_order_relaxed);
       }
     }
   };
 
+  // state_: the number of the range in the upper half, whether it is open, how many have joined.
+  static constexpr uint64_t kOpen = uint64_t{1} << 31;
+  static constexpr uint64_t kJoined = kOpen - 1;
+  static uint64_t range_of(uint64_t state) { return state >> 32; }
+
+  void open(Task& task) {
+    task_.store(&task, std::memory_order_relaxed);
+    const uint64_t next_range = range_of(state_.load(std::memory_order_relaxed)) + 1;
+    state_.store(next_range << 32 | kOpen);
+    // Sequentially consistent with the sleeper's own count and look at state_: one sees the other.
+    if (sleepers_.load() == 0) return;
+    { const std::lock_guard<std::mutex> lock(mutex_); }
+    wake_.notify_all();
+  }
+
+  // Waits for those who joined; the task must outlive them.
+  void close() {
+    state_.fetch_and(~kOpen);
+    const auto is_done = [this] { return (state_.load() & kJoined) == 0; };
+    if (spin_until(is_done)) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    is_caller_asleep_.store(true);
+    done_.wait(lock, is_done);
+    is_caller_asleep_.store(false);
+  }
+
+  void leave() {
+    const uint64_t before = state_.fetch_sub(1);
+    if ((before & kJoined) != 1 || !is_caller_asleep_.load()) return;
+    { const std::lock_guard<std::mutex> lock(mutex_); }
+    done_.notify_all();
+  }
+
   void work(int worker) {
     uint64_t seen = 0;
-    std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
-      wake_.wait(lock, [&] { return is_stopping_ || (task_ != nullptr && generation_ != seen); });
-      if (is_stopping_) return;
-      seen = generation_;
-      Task* task = task_;
-      ++busy_;
-      lock.unlock();
-      task->work(worker);
-      lock.lock();
-      if (--busy_ == 0) done_.notify_all();
+      wait_for_range(seen);
+      if (is_stopping_.load()) return;
+      uint64_t state = state_.load();
+      while (is_new(state, seen)) {
+        if (!state_.compare_exchange_weak(state, state + 1)) continue;
+        seen = range_of(state);
+        task_.load(std::memory_order_relaxed)->work(worker);
+        leave();
+        break;
+      }
     }
   }
 
+  static bool is_new(uint64_t state, uint64_t seen) {
+    return (state & kOpen) != 0 && range_of(state) != seen;
+  }
+
+  void wait_for_range(uint64_t seen) {
+    const auto is_called = [&] { return is_stopping_.load() || is_new(state_.load(), seen); };
+    if (spin_until(is_called)) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    sleepers_.fetch_add(1);
+    wake_.wait(lock, is_called);
+    sleepers_.fetch_sub(1);
+  }
+
+  template <typename Condition>
+  bool spin_until(const Condition& condition) const {
+    if (!may_spin_) return condition();
+    const auto deadline = std::chrono::steady_clock::now() + kSpin;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() >= deadline) return false;
+      relax();
+    }
+    return true;
+  }
+
+  // Tells the processor that this is a wait, for the sake of its sibling and its power.
+  static void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+  }
+
+  const bool may_spin_;  // with more threads than processors a spinner keeps another from working
   std::vector<std::thread> threads_;
-  std::mutex owner_;  // held by the caller whose range is being shared
+  std::atomic<bool> is_taken_{false};  // by the caller whose range is being shared
+  std::atomic<uint64_t> state_{0};
+  std::atomic<Task*> task_{nullptr};
+  std::atomic<int> sleepers_{0};
+  std::atomic<bool> is_caller_asleep_{false};
+  std::atomic<bool> is_stopping_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;
-  Task* task_ = nullptr;
-  uint64_t generation_ = 0;
-  int busy_ = 0;
-  bool is_stopping_ = false;
-  static thread_local bool is_inside_;  // this thread is sharing a range
 };
-
-thread_local bool ThreadPool::Workers::is_inside_ = false;
 
 ThreadPool::ThreadPool(int thread_count)
     : workers_(std::make_unique<Workers>(std::max(thread_count, 1))) {}

@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from etlab.errors import NotSupportedError
 from etlab.runtime import _native
 from etlab.testing import KernelOperator, check_kernel, native_arguments, run_kernel
 from kernels import cases as case_files
-from kernels.case import Case
+from kernels.case import Case, make_tensor
 
 
 def _fast_cases() -> dict[str, list[Case]]:
@@ -74,6 +75,24 @@ def test_results_do_not_depend_on_the_number_of_threads(name: str) -> None:
                 run_kernel(case.operator, *case.args, outputs=outputs, **case.kwargs)
             for left, right in zip(one, three, strict=True):
                 assert torch.equal(left.nan_to_num(), right.nan_to_num()), str(case)
+    finally:
+        _native.set_thread_count(before)
+
+
+def test_callers_on_several_threads_share_one_pool() -> None:
+    a, b = make_tensor(130, 70), make_tensor(70, 300)
+    expected = a @ b
+    before = _native.thread_count()
+
+    def multiply(_: int) -> bool:
+        out = torch.empty(130, 300)
+        run_kernel("aten::mm.out", a, b, outputs=[out])
+        return torch.allclose(out, expected, atol=1e-3)
+
+    try:
+        _native.set_thread_count(3)
+        with ThreadPoolExecutor(max_workers=3) as callers:
+            assert all(callers.map(multiply, range(60)))
     finally:
         _native.set_thread_count(before)
 

@@ -103,4 +103,8 @@ int64_t gemm_worker_scratch_size(int64_t depth, int64_t columns);
 void gemm_transposed(Context& context, const Gemm& problem, const ColumnMajorOperand& b);
 void gemm_packed(Context& context, const Gemm& problem, const PackedOperand& b);
 
+// Floating-point operations a second of one register tile on operands that stay in the first-level
+// cache: what the products of a benchmark are compared with.
+double measure_gemm_peak(int repeats);
+
 }  // namespace etlab

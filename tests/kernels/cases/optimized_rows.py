@@ -36,7 +36,7 @@ def reductions(name: str, *, takes_none: bool) -> list[Case]:
 
 
 def pooled(name: str, image: torch.Tensor, *window: object) -> Case:
-    return Case(f"aten::{name}.out", (image, *window))
+    return Case(name, (image, *window))
 
 
 def poolings() -> list[Case]:
@@ -45,7 +45,7 @@ def poolings() -> list[Case]:
     odd = ties.clone()
     odd[0, 1, 2:4, 3:5] = NAN
     odd[0, 2] = -INF
-    maximum, mean = "max_pool2d_with_indices", "avg_pool2d"
+    maximum, mean = "aten::max_pool2d_with_indices.out", "aten::avg_pool2d.out"
     return [
         pooled(maximum, image, [3, 3], [2, 2], [1, 1]),
         pooled(maximum, wide, [2, 2]),
@@ -96,8 +96,8 @@ FAST_CASES = [
     *reductions("aten::amax.out", takes_none=False),
     *reductions("aten::amin.out", takes_none=False),
     *(
-        Case(f"aten::{name}.out", (x, dim, False))
-        for name in ("_softmax", "_log_softmax")
+        Case(name, (x, dim, False))
+        for name in ("aten::_softmax.out", "aten::_log_softmax.out")
         for x, dim in [
             *((row, -1) for row in rows()),
             (make_tensor(3, 5, 7), 1),
