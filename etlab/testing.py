@@ -452,3 +452,41 @@ def _check_written_inputs(edge: Any, writes: Any, given: Any, after: Any) -> Non
     for name, old, new in zip(names, before, now, strict=True):
         if isinstance(new, torch.Tensor):
             assert_same(writes.get(name, old), new, f"input '{name}' after the call")
+
+
+def check_pass(
+    one: Any, module: torch.nn.Module, *inputs: Any, keep_whole: bool = False, **export_options: Any
+) -> Any:
+    """Assert that a pass leaves a valid graph that computes the same, through the same interface.
+
+    Args:
+        one: the pass.
+        module: what to export.
+        *inputs: example inputs; the graphs are compared on them.
+        keep_whole: start from the graph as the decomposition leaves it, without edge passes.
+        **export_options: for `torch.export.export`.
+
+    Returns:
+        `(graph after the pass, whether it changed)`.
+    """
+    from etlab.exir import to_edge
+    from etlab.exir.decompose import decompose
+    from etlab.exir.graph import copy_edge_graph, run_edge_graph
+    from etlab.exir.passes.pipeline import run_passes
+    from etlab.exir.verify import verify
+
+    exported = export_module(module, inputs, **export_options)
+    before = decompose(exported) if keep_whole else to_edge(exported).edge_graph()
+    after = copy_edge_graph(before)
+    texts = [str(after.graph)]
+    run_passes(after, [one], verify_each=True)
+    verify(after, allow=None)
+    texts.append(str(after.graph))
+    expected, writes = run_edge_graph(before, inputs)
+    actual, new_writes = run_edge_graph(after, inputs)
+    for index, (got, want) in enumerate(zip(actual, expected, strict=True)):
+        assert_same(got, want, f"{one.name}: output {index}")
+    assert new_writes.keys() == writes.keys(), f"{one.name} changed what is written"
+    for name, want in writes.items():
+        assert_same(new_writes[name], want, f"{one.name}: '{name}'")
+    return after, texts[0] != texts[1]

@@ -167,7 +167,6 @@ class _Runner(fx.Interpreter):
         body = self.edge.submodules[target]
         if not isinstance(body, EdgeGraph):
             return body
-        body.submodules = {**self.edge.submodules, **body.submodules}
 
         def call(*inputs: Any) -> Any:
             return _Runner(body).run(*inputs)

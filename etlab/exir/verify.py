@@ -1,6 +1,5 @@
 """What makes an edge graph valid: one table of rules, checked in one walk (about 3 us a node)."""
 
-import operator
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from etlab.errors import LoweringError
 from etlab.exir.decompose.operators import EXPANDED_LATER, has_kernel, is_view, is_write
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.graph import STATE_KINDS
+from etlab.exir.ops import PRIM_OPERATORS
 
 _OPS = {"placeholder", "get_attr", "call_function", "output"}
 _MAX_REPORTED = 20
@@ -63,9 +63,9 @@ def _known_callable(state: _State, node: fx.Node) -> str | None:
     target: Any = node.target
     if node.op != "call_function" or isinstance(target, OpOverload | HigherOrderOperator):
         return None
-    if getattr(target, "__module__", "") in ("_operator", "math", "torch", "builtins"):
+    if target in PRIM_OPERATORS or getattr(target, "__module__", "") in ("_operator", "math"):
         return None
-    if target is operator.getitem or "executorch_call_delegate" in str(target):
+    if "executorch_call_delegate" in str(target):
         return None
     return f"calls {target}, which is neither an operator nor arithmetic on sizes"
 

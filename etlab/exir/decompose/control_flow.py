@@ -101,10 +101,10 @@ def _finish(
             first.prepend(own)
     output = inner.graph.output(tuple(outputs))
     output.meta = {"val": tuple(getattr(n, "meta", {}).get("val", n) for n in outputs)}
-    index = len(walk.shared.submodules)
-    name = f"{prefix}_{index}"
+    name = f"{prefix}_{walk.shared.body_count}"
+    walk.shared.body_count += 1
     placeholders = [node for node in inner.graph.nodes if node.op == "placeholder"]
-    walk.shared.submodules[name] = EdgeGraph(
+    walk.submodules[name] = EdgeGraph(
         name=name,
         graph=inner.graph,
         inputs=[InputSpec(InputKind.USER_INPUT, _argument(n), None) for n in placeholders],
@@ -113,6 +113,7 @@ def _finish(
         range_constraints={},
         in_spec=None,
         out_spec=None,
+        submodules=inner.submodules,
     )
     return name
 

@@ -124,7 +124,7 @@ class _Conversion:
             range_constraints=dict(program.range_constraints),
             in_spec=program.call_spec.in_spec,
             out_spec=program.call_spec.out_spec,
-            submodules=self.shared.submodules,
+            submodules=self.main.submodules,
             example_inputs=program.example_inputs,
         )
         return edge, self.shared.unsupported

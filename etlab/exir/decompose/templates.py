@@ -149,6 +149,9 @@ class _Recorder(TorchDispatchMode):
         if isinstance(result, list | tuple):
             for item, value in enumerate(result):
                 self._name(value, Result(step, item))
+        elif torch.Tag.inplace_view in func.tags:
+            # The same tensor object stands for the changed view from here on.
+            self.references[id(result)] = Result(step, None)
         elif not is_write(func):
             self._name(result, Result(step, None))
 

@@ -50,7 +50,7 @@ class Shared:
             the exported graph (None: at all).
         mutates: whether anything in the program writes a tensor.
         unsupported: filled while walking.
-        submodules: bodies of control flow by the name of their `get_attr` nodes.
+        body_count: number of control-flow bodies so far, for their names.
         templates: recorded decompositions whose sizes are symbols of this program.
     """
 
@@ -58,7 +58,7 @@ class Shared:
     keep: Mapping[OpOverload, NodeFilter | None]
     mutates: bool
     unsupported: list[Unsupported] = field(default_factory=list)
-    submodules: dict[str, Any] = field(default_factory=dict)
+    body_count: int = 0
     templates: dict[Any, Template] = field(default_factory=dict)
 
 
@@ -67,6 +67,7 @@ class Walk:
 
     Attributes:
         graph: the new graph.
+        submodules: bodies of control flow by the name of their `get_attr` nodes.
         constants: placeholders made on the way, by node, with their tensors.
         aliases: the memory behind the nodes.
         first_user_input: the placeholder before which constants are put.
@@ -75,6 +76,7 @@ class Walk:
     def __init__(self, shared: Shared, graph: fx.Graph | None = None) -> None:
         self.shared = shared
         self.graph = fx.Graph() if graph is None else graph
+        self.submodules: dict[str, Any] = {}
         self.constants: dict[fx.Node, torch.Tensor] = {}
         self.aliases = Aliases(self)
         self.symbols = Symbols(self)
@@ -280,6 +282,9 @@ class Walk:
         ]
         if functional is None or len(written) != 1:
             return self.refuse(target, args, kwargs, val)
+        if torch.Tag.inplace_view in target.tags:
+            # Changes no element: what follows refers to the result, which is a view.
+            return self.lower(functional, args, kwargs, val)
         position, argument = written[0]
         if argument.is_out:
             kwargs = dict(kwargs)

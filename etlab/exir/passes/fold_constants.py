@@ -37,6 +37,7 @@ class FoldConstants(Pass):
                 foldable[node] = None
         frontier = [n for n in foldable if any(user not in foldable for user in n.users)]
         added = NewConstants(graph)
+        replaced: set[fx.Node] = set()
         for node in frontier:
             if any(user.op == "output" for user in node.users):
                 continue
@@ -45,8 +46,12 @@ class FoldConstants(Pass):
                 folded = added.add(f"{node.name}_folded", value)
                 values[folded] = value
                 replace(node, folded)
+                replaced.add(node)
+        for node in reversed(foldable):
+            if not node.users and node not in replaced:
+                graph.graph.erase_node(node)
         added.finish()
-        return PassResult(graph, bool(frontier))
+        return PassResult(graph, bool(replaced))
 
 
 def _is_foldable(node: fx.Node, values: dict[fx.Node, Any], foldable: dict[fx.Node, None]) -> bool:
