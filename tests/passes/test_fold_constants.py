@@ -25,7 +25,7 @@ def _targets(function, x, **tensors):
 
 
 def test_arithmetic_on_weights_is_computed():
-    edge, targets = _targets(
+    _, targets = _targets(
         lambda m, x: x @ (m.weight.exp() + 1).t(), torch.randn(3, 5), weight=torch.randn(4, 5)
     )
     assert aten.exp.default not in targets
