@@ -13,22 +13,23 @@ void masked_scatter_out(Context& context, const Tensor& self, const Tensor& mask
   const StridedWalk<2> shape = broadcast_walk(kName, self, mask);
   const uint8_t* mask_data = mask.data<uint8_t>();
   int64_t count = 0;
-  shape.for_each_row([&](const auto& offsets) { count += mask_data[offsets[1]] != 0; });
+  shape.for_each_element([&](const auto& offsets) { count += mask_data[offsets[1]] != 0; });
   ETLAB_CHECK(count <= source.numel(), kInvalidArgument, kName, ": the mask takes ", count,
               " elements, the source has ", source.numel());
   StridedView from;
   from.data = self.data<std::byte>();
   from.element_bytes = element_size(self.type());
-  for (size_t dim = 0; dim + 1 < shape.rank; ++dim) {
+  for (size_t dim = 0; dim < shape.rank; ++dim) {
     from.insert(dim, shape.sizes[dim], shape.strides[0][dim]);
   }
   out.resize(from.shape());
   // Where the source's elements go is noted before anything is written, for outputs may alias
   // masks.
   int64_t* targets = context.allocate<int64_t>(count);
-  broadcast_walk(kName, out, mask).for_each_row([&, next = targets](const auto& offsets) mutable {
-    if (mask_data[offsets[1]] != 0) *next++ = offsets[0];
-  });
+  broadcast_walk(kName, out, mask)
+      .for_each_element([&, next = targets](const auto& offsets) mutable {
+        if (mask_data[offsets[1]] != 0) *next++ = offsets[0];
+      });
   copy_view(context, from, StridedView(out));
   if (count == 0) return;
   StridedWalk<1> source_walk;

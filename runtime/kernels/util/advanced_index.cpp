@@ -35,12 +35,11 @@ void read_mask(Context& context, const char* who, const Tensor& self, Entry& ent
                 " for dimension ", entry.dim + i);
     walk.append(size, {mask.strides()[i], self.strides()[entry.dim + i]});
   }
-  walk.append(1, {0, 0});
   const uint8_t* data = mask.data<uint8_t>();
   int64_t count = 0;
-  walk.for_each_row([&](const auto& offsets) { count += data[offsets[0]] != 0; });
+  walk.for_each_element([&](const auto& offsets) { count += data[offsets[0]] != 0; });
   int64_t* found = context.allocate<int64_t>(count);
-  walk.for_each_row([&, next = found](const auto& offsets) mutable {
+  walk.for_each_element([&, next = found](const auto& offsets) mutable {
     if (data[offsets[0]] != 0) *next++ = offsets[1];
   });
   entry.mask_offsets = found;

@@ -18,6 +18,13 @@ std::string describe_position(int64_t position, Span<const int64_t> sizes) {
   return describe(Span<const int64_t>(index.data(), sizes.size()));
 }
 
+[[noreturn]] void fail_index(const char* who, int64_t value, int64_t position,
+                             Span<const int64_t> sizes, const IndexedDim& dim, int64_t lowest) {
+  fail(ErrorKind::kInvalidArgument, who, ": index ", value, " at position ",
+       describe_position(position, sizes), " is out of range for dimension ", dim.dim, " of size ",
+       dim.size, " (expected ", lowest, " to ", dim.size - 1, ")");
+}
+
 template <typename Index>
 void add_offsets(const char* who, const Index* index, Span<const int64_t> index_strides,
                  Span<const int64_t> sizes, const IndexedDim& dim, NegativeIndex negative,
@@ -29,16 +36,18 @@ void add_offsets(const char* who, const Index* index, Span<const int64_t> index_
   walk.coalesce();
   const int64_t stride = walk.row_strides()[0];
   const int64_t length = walk.row_length();
+  const auto range = static_cast<uint64_t>(dim.size - lowest);
   int64_t position = 0;
   walk.for_each_row([&](const std::array<int64_t, 1>& start) {
-    for (int64_t i = 0; i < length; ++i, ++position) {
-      const int64_t value = index[start[0] + i * stride];
-      ETLAB_CHECK(value >= lowest && value < dim.size, kInvalidArgument, who, ": index ", value,
-                  " at position ", describe_position(position, sizes),
-                  " is out of range for dimension ", dim.dim, " of size ", dim.size, " (expected ",
-                  lowest, " to ", dim.size - 1, ")");
-      offsets[position] += (value < 0 ? value + dim.size : value) * dim.stride;
+    const Index* row = index + start[0];
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t value = row[i * stride];
+      if (static_cast<uint64_t>(value) - static_cast<uint64_t>(lowest) >= range) {
+        fail_index(who, value, position + i, sizes, dim, lowest);
+      }
+      offsets[position + i] += (value < 0 ? value + dim.size : value) * dim.stride;
     }
+    position += length;
   });
 }
 
@@ -125,8 +134,7 @@ void copy_to_indexed(Context& context, size_t element_bytes, IndexedWalk walk, c
 }
 
 void or_to_indexed(IndexedWalk walk, const uint8_t* plain, const int64_t* table, uint8_t* indexed) {
-  walk.append(1, {0, 0, 0});  // rows of one element
-  walk.for_each_row([&](const std::array<int64_t, 3>& offsets) {
+  walk.for_each_element([&](const std::array<int64_t, 3>& offsets) {
     uint8_t& target = indexed[offsets[2] + table[offsets[1]]];
     target = target != 0 || plain[offsets[0]] != 0 ? 1 : 0;
   });

@@ -14,7 +14,6 @@ StridedWalk<2> broadcast_walk(const char* who, const Tensor& a, const Tensor& b)
     walk.append(size_a == 1 ? size_b : size_a,
                 {size_a == 1 ? 0 : a.stride(dim), size_b == 1 ? 0 : b.stride(dim)});
   }
-  walk.append(1, {0, 0});
   return walk;
 }
 

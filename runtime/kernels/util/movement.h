@@ -70,7 +70,7 @@ inline SliceRange slice_range(const char* who, int64_t size, std::optional<int64
   return {first, last == first ? 0 : (last - first - 1) / step + 1};
 }
 
-// Both tensors in their common broadcast shape, row by row of one element.
+// Both tensors in their common broadcast shape.
 StridedWalk<2> broadcast_walk(const char* who, const Tensor& a, const Tensor& b);
 
 // Resizes `out` to the shape of `source` and copies it there.

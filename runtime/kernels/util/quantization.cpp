@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/kernels/util/arithmetic.h"
 #include "runtime/kernels/util/dtype.h"
 #include "runtime/kernels/util/shapes.h"
 #include "runtime/kernels/util/walk.h"
@@ -28,20 +29,20 @@ T round_small(T value) {
   return (value + kShift) - kShift;
 }
 
-// A block whose limits less the zero points are all roundable; `step` is 0 for one parameter.
-template <typename T>
-void quantize_small(const T* x, const T* inverse_scales, const T* zero_points, int64_t step,
-                    bool adds_before, T min, T max, int64_t count, int32_t* out) {
+// A block whose limits less the zero points are all roundable; kStep is 0 for one parameter.
+template <int kStep, bool kAddsBefore, typename T>
+void quantize_small(const T* x, const T* inverse_scales, const T* zero_points, T min, T max,
+                    int64_t count, int32_t* out) {
   for (int64_t i = 0; i < count; ++i) {
-    const T zero_point = zero_points[i * step];
-    const T before = adds_before ? zero_point : T{0};
-    const T after = adds_before ? T{0} : zero_point;
-    const T scaled = x[i] * inverse_scales[i * step] + before;
-    const T lower = min - after;
-    const T upper = max - after;
-    const T clamped = scaled < lower ? lower : (scaled > upper ? upper : scaled);
-    const T rounded = round_small(clamped) + after;
-    out[i] = static_cast<int32_t>(clamped == clamped ? rounded : T{0});
+    const T zero_point = zero_points[i * kStep];
+    const T before = kAddsBefore ? zero_point : T{0};
+    const T after = kAddsBefore ? T{0} : zero_point;
+    const T scaled = x[i] * inverse_scales[i * kStep] + before;
+    const T number = scaled == scaled ? scaled : -after;  // a NaN becomes 0
+    const T lower = scaled == scaled ? min - after : -after;
+    const T upper = scaled == scaled ? max - after : -after;
+    const T clamped = number < lower ? lower : (number > upper ? upper : number);
+    out[i] = static_cast<int32_t>(round_small(clamped) + after);
   }
 }
 
@@ -92,6 +93,36 @@ QuantizationParameters<T> read_parameters(Context& context, const char* op, cons
 template <typename T>
 Tensor with_data(const Tensor& shape, const T* data) {
   return Tensor::strided(kScalarTypeOf<T>, shape.sizes(), shape.strides(), const_cast<T*>(data));
+}
+
+// The difference to the zero point is computed in I.
+template <typename T, typename I>
+void dequantize_differences(Context& context, const char* op, const Tensor& input,
+                            const QuantizationParameters<T>& parameters, const I* zero_points,
+                            Tensor& out) {
+  const Tensor scale_tensor = with_data(parameters.shape, parameters.scales);
+  const Tensor zero_tensor = with_data(parameters.shape, zero_points);
+  const Reader<I> inputs(input, Walk(op, input, out));
+  const Reader<T> scales(scale_tensor, Walk(op, scale_tensor, out));
+  const Reader<I> zeros(zero_tensor, Walk(op, zero_tensor, out));
+  const Writer<T> outputs(op, out);
+  context.parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    std::array<I, kBlock> x_buffer;
+    std::array<T, kBlock> scale_buffer;
+    std::array<I, kBlock> zero_buffer;
+    std::array<T, kBlock> buffer;
+    for (int64_t start = begin; start < end; start += kBlock) {
+      const int64_t count = std::min(kBlock, end - start);
+      const I* x = inputs.read(start, count, x_buffer.data());
+      const T* s = scales.read(start, count, scale_buffer.data());
+      const I* z = zeros.read(start, count, zero_buffer.data());
+      T* target = outputs.target(start, buffer.data());
+      for (int64_t i = 0; i < count; ++i) {
+        target[i] = static_cast<T>(subtract(x[i], z[i])) * s[i];
+      }
+      outputs.finish(start, count, target);
+    }
+  });
 }
 
 }  // namespace
@@ -188,6 +219,9 @@ void quantize(Context& context, const char* op, const Tensor& input,
   const Writer<int32_t> outputs(op, out);
   const bool adds_before = order == ZeroPointIsAdded::kBeforeRounding;
   const int64_t step = parameter_count == 1 ? 0 : 1;
+  const auto small_block =
+      adds_before ? (step == 0 ? &quantize_small<0, true, T> : &quantize_small<1, true, T>)
+                  : (step == 0 ? &quantize_small<0, false, T> : &quantize_small<1, false, T>);
   context.parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {
     std::array<T, kBlock> x_buffer;
     std::array<T, kBlock> scale_buffer;
@@ -200,8 +234,7 @@ void quantize(Context& context, const char* op, const Tensor& input,
       const T* z = step == 0 ? zero_points : zeros.read(start, count, zero_buffer.data());
       int32_t* target = outputs.target(start, buffer.data());
       if (is_small) {
-        quantize_small(x, s, z, step, adds_before, static_cast<T>(range.min),
-                       static_cast<T>(range.max), count, target);
+        small_block(x, s, z, static_cast<T>(range.min), static_cast<T>(range.max), count, target);
       } else {
         quantize_large(x, s, z, step, adds_before, static_cast<double>(range.min),
                        static_cast<double>(range.max), count, target);
@@ -215,31 +248,18 @@ template <typename T>
 void dequantize(Context& context, const char* op, const Tensor& input,
                 const QuantizationParameters<T>& parameters, Tensor& out) {
   out.resize(input.sizes());
-  const Tensor scale_tensor = with_data(parameters.shape, parameters.scales);
-  const Tensor zero_tensor = with_data(parameters.shape, parameters.zero_points);
-  const Reader<int64_t> inputs(input, Walk(op, input, out));
-  const Reader<T> scales(scale_tensor, Walk(op, scale_tensor, out));
-  const Reader<int64_t> zeros(zero_tensor, Walk(op, zero_tensor, out));
-  const Writer<T> outputs(op, out);
-  context.parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {
-    std::array<int64_t, kBlock> x_buffer;
-    std::array<T, kBlock> scale_buffer;
-    std::array<int64_t, kBlock> zero_buffer;
-    std::array<T, kBlock> buffer;
-    for (int64_t start = begin; start < end; start += kBlock) {
-      const int64_t count = std::min(kBlock, end - start);
-      const int64_t* x = inputs.read(start, count, x_buffer.data());
-      const T* s = scales.read(start, count, scale_buffer.data());
-      const int64_t* z = zeros.read(start, count, zero_buffer.data());
-      T* target = outputs.target(start, buffer.data());
-      for (int64_t i = 0; i < count; ++i) {
-        const auto difference =
-            static_cast<int64_t>(static_cast<uint64_t>(x[i]) - static_cast<uint64_t>(z[i]));
-        target[i] = static_cast<T>(difference) * s[i];
-      }
-      outputs.finish(start, count, target);
-    }
-  });
+  constexpr int64_t kSmall = int64_t{1} << 30;
+  const int64_t* zero_points = parameters.zero_points;
+  const int64_t count = parameters.shape.numel();
+  const bool is_small = element_size(input.type()) <= 2 &&
+                        std::all_of(zero_points, zero_points + count,
+                                    [](int64_t z) { return z > -kSmall && z < kSmall; });
+  if (!is_small) {
+    return dequantize_differences<T, int64_t>(context, op, input, parameters, zero_points, out);
+  }
+  int32_t* small_zero_points = context.allocate<int32_t>(count);
+  std::copy_n(zero_points, count, small_zero_points);
+  dequantize_differences<T, int32_t>(context, op, input, parameters, small_zero_points, out);
 }
 
 #define ETLAB_QUANTIZATION(T)                                                                      \

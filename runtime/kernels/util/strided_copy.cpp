@@ -25,19 +25,19 @@ void copy_row(T* destination, int64_t destination_stride, const T* source, int64
 }
 
 // destination (rows, columns) with unit column stride from a source with unit row stride, in blocks
-// that keep both sides' cache lines alive. `columns` is bounded by the caller.
+// that touch every cache line of either side once: lines a power of two apart evict each other.
 template <typename T>
 void copy_transposed(T* destination, int64_t destination_row, const T* source,
                      int64_t source_column, int64_t rows, int64_t columns) {
-  for (int64_t row = 0; row < rows; row += kTile) {
-    const int64_t row_end = std::min(rows, row + kTile);
-    for (int64_t column = 0; column < columns; column += kTile) {
-      const int64_t column_end = std::min(columns, column + kTile);
-      for (int64_t i = row; i < row_end; ++i) {
-        for (int64_t j = column; j < column_end; ++j) {
-          destination[i * destination_row + j] = source[j * source_column + i];
-        }
-      }
+  std::array<std::array<T, kTile>, kTile> block;  // (columns, rows)
+  for (int64_t column = 0; column < columns; column += kTile) {
+    const int64_t width = std::min(columns - column, kTile);
+    for (int64_t j = 0; j < width; ++j) {
+      std::copy_n(source + (column + j) * source_column, rows, block[j].data());
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      T* target = destination + i * destination_row + column;
+      for (int64_t j = 0; j < width; ++j) target[j] = block[j][i];
     }
   }
 }

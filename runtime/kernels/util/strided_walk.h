@@ -100,6 +100,19 @@ struct StridedWalk {
     if (!is_empty()) for_each_row(0, row_count(), row);
   }
 
+  // Calls element(offsets) for every element, row-major.
+  template <typename Element>
+  void for_each_element(Element&& element) const {
+    if (rank == 0) return element(std::array<int64_t, N>{});
+    const std::array<int64_t, N> step = row_strides();
+    for_each_row([&](std::array<int64_t, N> offsets) {
+      for (int64_t i = 0; i < sizes[rank - 1]; ++i) {
+        element(offsets);
+        for (size_t k = 0; k < N; ++k) offsets[k] += step[k];
+      }
+    });
+  }
+
  private:
   static int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
 
