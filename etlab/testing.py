@@ -18,6 +18,7 @@ TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
 
 _GUARD_BYTES = 64  # around every output: a kernel that writes outside of it is caught
 _POISON = 0xA5
+_SHOWN_ELEMENTS = 5  # of those that differ, in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,17 +205,20 @@ def assert_same(actual: torch.Tensor, expected: torch.Tensor, what: str = "outpu
     assert actual.shape == expected.shape, f"{what}: shape {actual.shape}, not {expected.shape}"
     if torch.equal(actual, expected):
         return
-    if expected.dtype not in TOLERANCES:
-        raise AssertionError(f"{what}: {actual} is not {expected}")
-    absolute, relative = TOLERANCES[expected.dtype]
-    torch.testing.assert_close(
-        actual,
-        expected,
-        atol=absolute,
-        rtol=relative,
-        equal_nan=True,
-        msg=lambda message: f"{what}: {message}\nactual {actual}\nexpected {expected}",
-    )
+    if expected.dtype in TOLERANCES:
+        absolute, relative = TOLERANCES[expected.dtype]
+        agrees = torch.isclose(actual, expected, atol=absolute, rtol=relative, equal_nan=True)
+    else:
+        agrees = actual == expected
+    wrong = torch.nonzero(~agrees)
+    if len(wrong) == 0:
+        return
+    lines = [
+        f"  {index}: {actual[tuple(index)].item()}, not {expected[tuple(index)].item()}"
+        for index in wrong[:_SHOWN_ELEMENTS].tolist()
+    ]
+    head = f"{what}: {len(wrong)} of {expected.numel()} elements are wrong"
+    raise AssertionError("\n".join([head, *lines]))
 
 
 class _GuardedOutput:

@@ -78,6 +78,16 @@ Span<Tensor* const> unbox_tensor_list(size_t index, Value& value, bool allow_non
   return {list->data(), list->size()};
 }
 
+void store(Value& value, const Scalar& result) {
+  if (result.is_bool()) {
+    value.set(result.to<bool>());
+  } else if (result.is_integral()) {
+    value.set(result.to<int64_t>());
+  } else {
+    value.set(result.to<double>());
+  }
+}
+
 Span<const int64_t> unbox_int_list(size_t index, Value& value) {
   IntList* list = value.get_if<IntList>();
   if (list == nullptr) fail_argument(index, "list of int", value);

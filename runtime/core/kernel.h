@@ -28,7 +28,8 @@ namespace etlab {
 //
 // The parameters after Context are the operator's schema in order; the list of a program's call has
 // one more value at its end, the returned one, which the boxing leaves alone. A kernel returns
-// nothing, or the value of a symbolic operator (int64_t, double, bool), stored in that last value.
+// nothing, or the value of a symbolic operator (int64_t, double, bool or Scalar), stored in that
+// last value.
 using Arguments = Span<Value* const>;
 using BoxedFunction = void (*)(Context&, Arguments);
 using SupportsFunction = bool (*)(Context&, Arguments);
@@ -209,6 +210,13 @@ struct Unbox<std::optional<T>> {
   }
 };
 
+// Puts what a symbolic operator returns into the value that the program has for it.
+template <typename T>
+void store(Value& value, T result) {
+  value.set(result);
+}
+void store(Value& value, const Scalar& result);  // as bool, int or float
+
 template <auto Function, typename Signature>
 struct BoxedImplementation;
 
@@ -228,7 +236,7 @@ struct BoxedImplementation<Function, Result (*)(Context&, Parameters...)> {
       const Result result = call(context, arguments);
       ETLAB_CHECK(arguments.size() > kCount && !arguments[arguments.size() - 1]->is<Tensor*>(),
                   kInvalidProgram, "the program gives no value for the result");
-      arguments[arguments.size() - 1]->set(result);
+      store(*arguments[arguments.size() - 1], result);
     }
   }
 

@@ -9,7 +9,7 @@ template <typename Other>
 void add_scaled(Context& context, const char* op, const Tensor& self, const Other& other,
                 const Scalar& alpha, Tensor& out) {
   check_alpha(op, alpha, result_type(self, other));
-  binary<ComputeTypes>(context, op, self, other, out, [&](auto a, auto b) {
+  arithmetic<ComputeTypes>(context, op, self, other, out, [&](auto a, auto b) {
     using T = decltype(a);
     return add(a, multiply(cast_scalar<T>(alpha), b));
   });

@@ -127,6 +127,20 @@ T remainder_floored(const char* op, T a, T b) {
   return modulus != 0 && ((b < 0) != (modulus < 0)) ? static_cast<T>(modulus + b) : modulus;
 }
 
+// Shifts by a negative or too large count shift everything out, keeping the sign to the right.
+template <typename T>
+T shift_left(T a, T count) {
+  using Wide = util::Wrapping<T>;
+  constexpr T kBits = static_cast<T>(8 * sizeof(T));
+  return count < 0 || count >= kBits ? T{0} : static_cast<T>(static_cast<Wide>(a) << count);
+}
+template <typename T>
+T shift_right(T a, T count) {
+  constexpr T kBits = static_cast<T>(8 * sizeof(T));
+  if (count < 0 || count >= kBits) return a < 0 ? static_cast<T>(-1) : T{0};
+  return static_cast<T>(a >> count);
+}
+
 // The larger and the smaller; a NaN wins over everything.
 template <typename T>
 T maximum(T a, T b) {

@@ -15,7 +15,8 @@ namespace util {
 // Towards zero; what does not fit (NaN included) becomes the smallest value, as x86 answers.
 template <typename Integer, typename Float>
 Integer truncate(Float value) {
-  constexpr Float kLimit = -static_cast<Float>(std::numeric_limits<Integer>::min());  // 2^31 or 2^63
+  // 2^31 or 2^63
+  constexpr Float kLimit = -static_cast<Float>(std::numeric_limits<Integer>::min());
   return value >= -kLimit && value < kLimit ? static_cast<Integer>(value)
                                             : std::numeric_limits<Integer>::min();
 }
@@ -53,24 +54,6 @@ inline To cast_scalar(const Scalar& scalar) {
   if (scalar.is_floating()) return cast<To>(scalar.to<double>());
   if (scalar.is_bool()) return cast<To>(scalar.to<bool>());
   return cast<To>(scalar.to<int64_t>());
-}
-
-// Whether an integer type holds the number exactly; floats hold everything (rounded).
-template <typename To>
-inline bool fits(const Scalar& scalar) {
-  if constexpr (kIsFloating<To> || std::is_same_v<To, bool>) {
-    return true;
-  } else {
-    if (!scalar.is_floating()) {
-      const int64_t value = scalar.to<int64_t>();
-      if constexpr (std::is_same_v<To, uint64_t>) return value >= 0;
-      return value >= static_cast<int64_t>(std::numeric_limits<To>::min()) &&
-             value <= static_cast<int64_t>(std::numeric_limits<To>::max());
-    }
-    const double value = scalar.to<double>();
-    return value > static_cast<double>(std::numeric_limits<To>::min()) - 1.0 &&
-           value < static_cast<double>(std::numeric_limits<To>::max()) + (sizeof(To) < 8 ? 1.0 : 0.0);
-  }
 }
 
 }  // namespace etlab

@@ -61,6 +61,20 @@ void check_sizes(const char* op, const char* what, const Tensor& tensor,
               describe(sizes), ", got ", describe(tensor));
 }
 
+void check_dim_order(const char* op, const std::optional<Span<const int64_t>>& dim_order,
+                     const Tensor& out) {
+  if (!dim_order.has_value()) return;
+  bool is_same = dim_order->size() == out.sizes().size();
+  int64_t expected = 1;
+  for (size_t i = dim_order->size(); is_same && i-- > 0;) {
+    const int64_t dim = (*dim_order)[i];
+    is_same = dim >= 0 && dim < out.dim() && (out.size(dim) == 1 || out.stride(dim) == expected);
+    if (is_same) expected *= std::max<int64_t>(out.size(dim), 1);
+  }
+  ETLAB_CHECK(is_same, kInvalidArgument, op, ": the output ", describe(out),
+              " does not lie in memory in the dim order ", describe(*dim_order));
+}
+
 bool is_dense(const Tensor& tensor) {
   if (tensor.numel() == 0) return true;
   int64_t expected = 1;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "runtime/core/error.h"
 #include "runtime/core/span.h"
@@ -53,8 +54,8 @@ Sizes broadcast_sizes(const char* op, Span<const int64_t> a, Span<const int64_t>
 // for rank 2 …".
 int64_t normalize_dim(const char* op, int64_t dim, int64_t rank);
 
-// Which dimensions a list names, as a flag each; an empty list names all of them. Throws when one is
-// out of range or named twice.
+// Which dimensions a list names, as a flag each; an empty list names all of them. Throws when one
+// is out of range or named twice.
 std::array<bool, kMaxRank> normalize_dims(const char* op, Span<const int64_t> dims, int64_t rank);
 
 // Throw kInvalidArgument naming the operator, the tensor (`what`) and what was expected.
@@ -62,6 +63,11 @@ void check_rank(const char* op, const char* what, const Tensor& tensor, int64_t 
 void check_type(const char* op, const char* what, const Tensor& tensor, ScalarType type);
 void check_same_type(const char* op, const Tensor& a, const Tensor& b);
 void check_sizes(const char* op, const char* what, const Tensor& tensor, Span<const int64_t> sizes);
+
+// Throws when `dim_order`, an argument of dim_order_ops that may be absent, is not how `out` lies
+// in memory; dimensions of size 1 do not matter.
+void check_dim_order(const char* op, const std::optional<Span<const int64_t>>& dim_order,
+                     const Tensor& out);
 
 // Every element once in memory without gaps, in the order of dim_order(); kernels write their
 // outputs from the first element to the last.

@@ -34,8 +34,8 @@ template <typename T>
 class Reader {
  public:
   Reader(const Tensor& input, const Walk& walk, ScalarType rounded_to = kScalarTypeOf<T>);
-  // Elements [begin, begin + count) of the walk: where they lie, if they lie there as consecutive T,
-  // else in `buffer`, which must hold `count`.
+  // Elements [begin, begin + count) of the walk: where they lie, if they lie there as consecutive
+  // T, else in `buffer`, which must hold `count`.
   const T* read(int64_t begin, int64_t count, T* buffer) const {
     if (is_direct_) return static_cast<const T*>(data_) + begin;
     gather_(walk_, data_, begin, count, buffer);

@@ -1,0 +1,29 @@
+#include "runtime/core/kernel.h"
+#include "runtime/kernels/util/binary.h"
+
+namespace etlab {
+namespace {
+
+void bitwise_left_shift_out(Context& context, const Tensor& self, const Tensor& other,
+                            Tensor& out) {
+  binary<IntegralTypes>(context, "aten::bitwise_left_shift.Tensor_out", self, other, out,
+                        [](auto a, auto b) { return shift_left(a, b); });
+}
+
+void bitwise_left_shift_scalar_out(Context& context, const Tensor& self, const Scalar& other,
+                                   Tensor& out) {
+  binary<IntegralTypes>(context, "aten::bitwise_left_shift.Tensor_Scalar_out", self, other, out,
+                        [](auto a, auto b) { return shift_left(a, b); });
+}
+
+void bitwise_left_shift_scalar_tensor_out(Context& context, const Scalar& self, const Tensor& other,
+                                          Tensor& out) {
+  binary<IntegralTypes>(context, "aten::bitwise_left_shift.Scalar_Tensor_out", self, other, out,
+                        [](auto a, auto b) { return shift_left(a, b); });
+}
+
+}  // namespace
+ETLAB_KERNEL("aten::bitwise_left_shift.Tensor_out", bitwise_left_shift_out);
+ETLAB_KERNEL("aten::bitwise_left_shift.Tensor_Scalar_out", bitwise_left_shift_scalar_out);
+ETLAB_KERNEL("aten::bitwise_left_shift.Scalar_Tensor_out", bitwise_left_shift_scalar_tensor_out);
+}  // namespace etlab

@@ -1,0 +1,26 @@
+#include "runtime/core/kernel.h"
+#include "runtime/kernels/util/binary.h"
+
+namespace etlab {
+namespace {
+
+void where_out(Context& context, const Tensor& condition, const Tensor& self, const Tensor& other,
+               Tensor& out) {
+  const char* op = "aten::where.self_out";
+  ETLAB_CHECK(condition.type() == ScalarType::kBool || condition.type() == ScalarType::kByte,
+              kInvalidArgument, op, ": the condition must be bool or uint8, got ",
+              describe(condition));
+  const ScalarType common = result_type(self, other);
+  check_can_cast(op, common, out);
+  out.resize(broadcast_sizes(op, condition.sizes(), self.sizes(), other.sizes()));
+  dispatch<ComputeTypes>(compute_type(common), op, [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    elementwise<T>(
+        context, op, {out, common}, [](bool is_self, T a, T b) { return is_self ? a : b; },
+        as<bool>(condition), as<T>(self, common), as<T>(other, common));
+  });
+}
+
+}  // namespace
+ETLAB_KERNEL("aten::where.self_out", where_out);
+}  // namespace etlab
