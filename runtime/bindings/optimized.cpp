@@ -50,12 +50,46 @@ double time_kernel(const std::string& name, const py::list& arguments, int repea
   return time.count() / repeats;
 }
 
+// out (rows, columns) = a (rows, depth) * weight (columns, depth) transposed, through the packed form
+// that delegates keep of constant weights.
+void multiply_packed(const py::handle& a_description, const py::handle& weight_description,
+                     const py::handle& out_description) {
+  const Tensor a = tensor_from_python(a_description);
+  const Tensor weight = tensor_from_python(weight_description);
+  const Tensor out = tensor_from_python(out_description);
+  for (const Tensor* matrix : {&a, &weight, &out}) {
+    ETLAB_CHECK(matrix->dim() == 2 && matrix->type() == ScalarType::kFloat &&
+                    matrix->is_contiguous(),
+                kInvalidArgument, "multiply_packed: expected contiguous float32 matrices, got ",
+                describe(*matrix));
+  }
+  ETLAB_CHECK(a.size(1) == weight.size(1) && out.size(0) == a.size(0) &&
+                  out.size(1) == weight.size(0),
+              kInvalidArgument, "multiply_packed: ", describe(a), " by ", describe(weight),
+              " does not give ", describe(out));
+  const PackedOperand packed(ColumnMajorOperand(weight.data<float>(), weight.size(1)),
+                             weight.size(1), weight.size(0));
+  Gemm problem;
+  problem.rows = a.size(0);
+  problem.columns = weight.size(0);
+  problem.depth = a.size(1);
+  problem.a = a.data<float>();
+  problem.a_stride = a.size(1);
+  problem.c = out.data<float>();
+  problem.c_stride = weight.size(0);
+  const py::gil_scoped_release release;
+  Context context(ThreadPool::shared());
+  gemm_packed(context, problem, packed);
+}
+
 }  // namespace
 
 void bind_optimized(py::module_& module) {
   module.def("supports_optimized", &supports_optimized, py::arg("name"), py::arg("arguments"));
   module.def("time_kernel", &time_kernel, py::arg("name"), py::arg("arguments"),
              py::arg("repeats"), py::arg("allow_optimized") = true);
+  module.def("multiply_packed", &multiply_packed, py::arg("a"), py::arg("weight"),
+             py::arg("out"));
   module.def("peak_flops", &measure_gemm_peak, py::arg("repeats") = 20,
              py::call_guard<py::gil_scoped_release>());
   module.def("instruction_set", &instruction_set_name);

@@ -79,6 +79,17 @@ def test_results_do_not_depend_on_the_number_of_threads(name: str) -> None:
         _native.set_thread_count(before)
 
 
+@pytest.mark.parametrize(("rows", "depth", "columns"), [(1, 3, 1), (9, 2100, 130), (5, 0, 7)])
+def test_weights_packed_beforehand_give_the_same_product(
+    rows: int, depth: int, columns: int, instruction_set: str
+) -> None:
+    a, weight = make_tensor(rows, depth, low=-1, high=1), make_tensor(columns, depth, seed=1)
+    out = torch.full((rows, columns), float("nan"))
+    descriptions = [(t.data_ptr(), 6, list(t.shape), list(t.stride())) for t in (a, weight, out)]
+    _native.multiply_packed(*descriptions)
+    torch.testing.assert_close(out, a @ weight.t(), atol=1e-3, rtol=1e-4)
+
+
 def test_callers_on_several_threads_share_one_pool() -> None:
     a, b = make_tensor(130, 70), make_tensor(70, 300)
     expected = a @ b

@@ -90,6 +90,18 @@ def batch_norm(x: torch.Tensor, *, affine: bool = True) -> Case:
     )
 
 
+def paddings() -> list[Case]:
+    name, image = "aten::constant_pad_nd.out", make_tensor(2, 3, 7, 18)
+    return [
+        Case(name, (image, [1, 2])),
+        Case(name, (image, [0, 1, 0, 1], -INF)),
+        Case(name, (image, [3, -2, -1, 2], 0.5)),
+        Case(name, (image, [-1, -2, -3, 0])),
+        Case(name, (make_tensor(5), [2, 17], 1)),
+        Case(name, (make_tensor(3, 4), [])),
+    ]
+
+
 FAST_CASES = [
     *reductions("aten::sum.IntList_out", takes_none=True),
     *reductions("aten::mean.out", takes_none=True),
@@ -114,4 +126,5 @@ FAST_CASES = [
     batch_norm(make_tensor(4, 6), affine=False),
     batch_norm(make_tensor(1, 2, 37)),
     *poolings(),
+    *paddings(),
 ]
