@@ -291,9 +291,14 @@ class NewConstants:
         self._added = {}
 
 
+def renamed(argument: Any, name: str) -> Any:
+    """An argument of a signature under another name."""
+    return type(argument)(name)
+
+
 def rename_outputs(edge: EdgeGraph) -> None:
     """Bring the names in the output specs up to date with the output node."""
     nodes: Any = edge.graph.output_node().args[0]
     for index, (node, spec) in enumerate(zip(nodes, edge.outputs, strict=True)):
         if isinstance(node, fx.Node) and getattr(spec.arg, "name", node.name) != node.name:
-            edge.outputs[index] = OutputSpec(spec.kind, type(spec.arg)(node.name), spec.target)
+            edge.outputs[index] = OutputSpec(spec.kind, renamed(spec.arg, node.name), spec.target)

@@ -278,7 +278,9 @@ def _match(
 
 def _synthesize(schema: torch._C.FunctionSchema) -> OutVariant:
     """The out variant by convention, for libraries that register functional operators only."""
-    overload = f"{schema.overload_name}_out" if schema.overload_name else "out"
+    # The official kernels write "Tensor" where torch's schemas have "tensor".
+    overload_name = schema.overload_name.replace("tensor", "Tensor")
+    overload = f"{overload_name}_out" if overload_name else "out"
     arguments = [describe_argument(argument) for argument in schema.arguments]
     sources: list[tuple[int, str] | None] = [
         (index, argument.name) for index, argument in enumerate(arguments)

@@ -132,7 +132,7 @@ def _signature_problems(edge: EdgeGraph) -> list[str]:
     named = [spec.arg.name for spec in edge.inputs]
     if placeholders != named:
         problems.append(f"placeholders are {placeholders}, the signature says {named}")
-    outputs = list(edge.graph.output_node().args[0])
+    outputs: Any = edge.graph.output_node().args[0]
     if len(outputs) != len(edge.outputs):
         problems.append(f"{len(outputs)} outputs, the signature says {len(edge.outputs)}")
     buffers = {spec.target for spec in edge.inputs if spec.kind is InputKind.BUFFER}

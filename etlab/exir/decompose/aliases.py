@@ -15,14 +15,14 @@ from torch._ops import OpOverload
 aten = torch.ops.aten
 
 
-class NoInverseError(Exception):
-    """A tensor was written through a view that cannot be put back into its base."""
+class BeyondWalkError(Exception):
+    """Something that only torch's own functionalization can bring over; says what, in words."""
 
 
 class Emitter(Protocol):
     """What is needed to make nodes that take a view, or put one back."""
 
-    def emit(self, operator: OpOverload, *args: Any, val: Any = None, **kwargs: Any) -> fx.Node:
+    def emit(self, target: OpOverload, *args: Any, val: Any = None, **kwargs: Any) -> fx.Node:
         """Make a node."""
 
     def size_arguments(self, tensor: fx.Node) -> list[Any]:
@@ -94,7 +94,7 @@ class Aliases:
         """Give `handle`, and the memory under it, the value of node `value`.
 
         Raises:
-            NoInverseError: a view on the way to the base cannot be inverted.
+            BeyondWalkError: a view on the way to the base cannot be inverted.
         """
         self.has_writes = True
         alias = self._alias(handle)
@@ -143,7 +143,7 @@ class Aliases:
             return emit(aten.select_scatter.default, parent, value, *args, val=val, **kwargs)
         if name == "expand" and tuple(value.meta["val"].shape) == tuple(val.shape):
             return value
-        raise NoInverseError(str(operator))
+        raise BeyondWalkError(f"a tensor is written through a view taken by {operator}")
 
 
 def _copying(operator: OpOverload) -> OpOverload:
@@ -151,5 +151,5 @@ def _copying(operator: OpOverload) -> OpOverload:
 
     copy = copy_variant(operator)
     if copy is None:
-        raise NoInverseError(str(operator))
+        raise BeyondWalkError(f"a tensor is written through a view taken by {operator}")
     return copy

@@ -15,6 +15,7 @@ from torch.export.graph_signature import (
 )
 
 from etlab.errors import LoweringError
+from etlab.exir.decompose.aliases import BeyondWalkError
 from etlab.exir.decompose.templates import SYMBOLIC
 from etlab.exir.decompose.walk import Walk
 from etlab.exir.edge import EdgeGraph
@@ -36,6 +37,8 @@ def lower_higher_order(
     if name in _INLINED:
         body = _INLINED[name]
         return _inline(walk, args[body], args[body + 1 :])
+    if name == "wrap_with_autocast":
+        raise BeyondWalkError("a region runs under autocast")
     if name not in _BODIES:
         return walk.refuse(target, args, kwargs, val)
     positions, captured_at = _BODIES[name]

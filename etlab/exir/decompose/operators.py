@@ -4,16 +4,25 @@ Everything here is a question about one `OpOverload`, answered once per process.
 """
 
 import functools
+from typing import Any
 
 import torch
-from torch._ops import OpOverload, OpOverloadPacket
+from torch._ops import OpOverload
 
 from etlab.exir.ops import PRIM_OPERATORS, find_out_variant
 
 aten = torch.ops.aten
 
+_WITHOUT_OWN_KERNELS = {"aten", "torchao"}
+
 # Kept whole in the edge graph although no kernel serves them: a pass expands them before emission.
 EXPANDED_LATER = frozenset({aten.scaled_dot_product_attention.default})
+
+
+def qualified_name(operator: OpOverload) -> str:
+    """`aten::add.out`: how the dispatcher calls it."""
+    overload = operator._schema.overload_name
+    return f"{operator._schema.name}.{overload}" if overload else operator._schema.name
 
 
 @functools.cache
@@ -21,12 +30,14 @@ def has_kernel(operator: OpOverload) -> bool:
     """Whether the official runtime has a kernel for the out variant of `operator`.
 
     Operators of namespaces other than aten count when they have an out variant at all: their
-    author brings the kernel.
+    author brings the kernel. Those of torchao have one only in backends.
     """
     if operator in PRIM_OPERATORS:
         return True
     variant = find_out_variant(operator)
-    return variant is not None and (variant.is_official or operator.namespace != "aten")
+    return variant is not None and (
+        variant.is_official or operator.namespace not in _WITHOUT_OWN_KERNELS
+    )
 
 
 @functools.cache
@@ -47,8 +58,8 @@ def is_view(operator: OpOverload) -> bool:
 @functools.cache
 def copy_variant(operator: OpOverload) -> OpOverload | None:
     """`aten.view_copy.default` of `aten.view.default`; None when there is none with a kernel."""
-    packet = getattr(aten, f"{operator._opname}_copy", None)
-    if not isinstance(packet, OpOverloadPacket):
+    packet: Any = getattr(aten, f"{operator._opname}_copy", None)
+    if packet is None or not hasattr(packet, "overloads"):
         return None
     if operator._overloadname not in packet.overloads():
         return None
@@ -63,8 +74,8 @@ def functional_variant(operator: OpOverload) -> OpOverload | None:
     name = operator._schema.name.split("::")[1]
     namespace = getattr(torch.ops, operator.namespace)
     bare = name[:-1] if name.endswith("_") and not name.endswith("__") else name
-    packet = getattr(namespace, bare, None)
-    if not isinstance(packet, OpOverloadPacket):
+    packet: Any = getattr(namespace, bare, None)
+    if packet is None or not hasattr(packet, "overloads"):
         return None
     for overload_name in packet.overloads():
         candidate = getattr(packet, overload_name)
@@ -78,7 +89,7 @@ def functional_variant(operator: OpOverload) -> OpOverload | None:
 @functools.cache
 def scalar_variant(operator: OpOverload) -> OpOverload | None:
     """`aten.mul.Scalar` of `aten.mul.Tensor`: for a number in the place of the second tensor."""
-    packet = operator._overloadpacket
+    packet: Any = operator._overloadpacket
     names = {
         "Tensor": ("Scalar", "Tensor_Scalar"),
         "Tensor_mode": ("Scalar_mode",),
@@ -94,7 +105,7 @@ def scalar_variant(operator: OpOverload) -> OpOverload | None:
 
 
 @functools.cache
-def decomposition_table() -> dict[OpOverload, object]:
+def decomposition_table() -> dict[Any, Any]:
     """Our own decompositions and the official core ATen ones.
 
     Without the composite operators of the official table: those are asked for their own
@@ -108,8 +119,16 @@ def decomposition_table() -> dict[OpOverload, object]:
 
 
 @functools.cache
+def has_python_body(operator: OpOverload) -> bool:
+    """Whether the operator is a function of other operators that a library wrote in Python."""
+    return operator.namespace == "torchao" and torch._C._dispatch_has_kernel_for_dispatch_key(
+        qualified_name(operator), torch._C.DispatchKey.CompositeExplicitAutograd
+    )
+
+
+@functools.cache
 def is_composite(operator: OpOverload) -> bool:
     """Whether the operator's only implementation is a program of other operators."""
     return operator.namespace != "prim" and torch._C._dispatch_has_kernel_for_dispatch_key(
-        operator.name(), torch._C.DispatchKey.CompositeImplicitAutograd
+        qualified_name(operator), torch._C.DispatchKey.CompositeImplicitAutograd
     )

@@ -14,6 +14,7 @@ from etlab.exir.decompose.operators import (
     copy_variant,
     decomposition_table,
     has_kernel,
+    has_python_body,
     is_composite,
     is_view,
     is_write,
@@ -81,6 +82,7 @@ def plan(operator: OpOverload) -> Kind:
     if (
         operator in decomposition_table()
         or is_composite(operator)
+        or has_python_body(operator)
         or operator.namespace in ("prims", "prim")
     ):
         return Kind.TEMPLATE

@@ -16,14 +16,15 @@ from torch.export.graph_signature import (
     OutputSpec,
     TensorArgument,
 )
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from etlab.errors import LoweringError, UnsupportedOperatorError
-from etlab.exir.decompose.aliases import NoInverseError
+from etlab.exir.decompose.aliases import BeyondWalkError
 from etlab.exir.decompose.operators import is_write
 from etlab.exir.decompose.walk import NodeFilter, Shared, Unsupported, Walk
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import fake_mode_of
-from etlab.exir.graph import provenance, rename_outputs, replace
+from etlab.exir.graph import provenance, rename_outputs, renamed, replace
 
 aten = torch.ops.aten
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -52,10 +53,10 @@ def decompose(
     """
     try:
         edge, unsupported = _Conversion(program, name, keep or {}).run()
-    except NoInverseError as missing:
+    except BeyondWalkError as reason:
         warnings.warn(
-            f"method '{name}' writes through a view taken by {missing}, which etlab cannot put "
-            "back; falling back to torch's own functionalization, which takes seconds",
+            f"method '{name}': {reason}, which etlab leaves to torch's own functionalization; "
+            "falling back to it takes seconds",
             stacklevel=2,
         )
         functional = program.run_decompositions({})
@@ -148,12 +149,14 @@ class _Conversion:
                     if place in by_storage:
                         self.env[old] = by_storage[place]
                         continue
-                    self.tensors[str(spec.target)] = tensor.detach().contiguous()
                 else:
                     place = None
-                    self.tensors[str(spec.target)] = tensor.detach().contiguous()
+                if not is_traceable_wrapper_subclass(tensor):
+                    tensor = tensor.detach().contiguous()
+                self.tensors[str(spec.target)] = tensor
                 val = self.main.fake(val.shape, val.dtype) if not val.is_contiguous() else val
                 new = self.main.placeholder(old.name, val, is_user_input=False)
+                self.main.tensors[new] = tensor
                 self.env[old] = new
                 by_storage[place] = new
             else:
@@ -280,7 +283,7 @@ def take_apart(edge: EdgeGraph, operators: Collection[OpOverload]) -> bool:
 def _renamed(spec: InputSpec, name: str) -> InputSpec:
     if spec.arg.name == name or isinstance(spec.arg, ConstantArgument):
         return spec
-    return InputSpec(spec.kind, type(spec.arg)(name), spec.target, spec.persistent)
+    return InputSpec(spec.kind, renamed(spec.arg, name), spec.target, spec.persistent)
 
 
 def _mutation(spec: InputSpec) -> tuple[OutputKind, str]:

@@ -104,7 +104,7 @@ def _ordered_before(x: Tensor, y: Tensor, descending: bool) -> tuple[Tensor, Ten
 
 
 @recipe(aten.sort.default, aten.sort.stable)
-def sort(x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+def sort(x: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """Stable sort: every element's place is the number of elements that come before it."""
     options = dict(kwargs)
     rest = list(args)
@@ -133,7 +133,9 @@ def sort(x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
 def bucketize(
     x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
-    return searchsorted(boundaries, x.unsqueeze(-1), out_int32=out_int32, right=right).squeeze(-1)
+    column = x.unsqueeze(-1)
+    result: Tensor = searchsorted(boundaries, column, out_int32=out_int32, right=right)
+    return torch.squeeze(result, -1)
 
 
 @recipe(aten.searchsorted.Tensor)
@@ -153,7 +155,8 @@ def searchsorted(
     is_left = entries <= value if right or side == "right" else entries < value
     if x.is_floating_point():
         is_left = is_left | torch.isnan(value)
-    return is_left.sum(-1).to(torch.int32 if out_int32 else torch.int64)
+    result: Tensor = is_left.sum(-1).to(torch.int32 if out_int32 else torch.int64)
+    return result
 
 
 @recipe(aten.cumprod.default)
@@ -169,7 +172,7 @@ def cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
             f"cumprod over {size} elements: only static sizes up to {_MAX_PAIRS} have a "
             "decomposition"
         )
-    parts = list(x.split(1, dim))
+    parts = list(torch.split(x, 1, dim))
     for index in range(1, size):
         parts[index] = parts[index - 1] * parts[index]
     return torch.cat(parts, dim) if parts else x.clone()
@@ -220,7 +223,7 @@ def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
 
 
 @recipe(aten.median.dim)
-def median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def median(x: Any, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     values, order = torch.sort(x, dim=dim)
     if x.dim() == 0:
         return values, order
@@ -236,4 +239,5 @@ def median(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
 
 @recipe(aten.median.default)
 def median_of_all(x: Tensor) -> Tensor:
-    return median(x.flatten(), 0)[0]
+    value: Tensor = median(x.flatten(), 0)[0]
+    return value

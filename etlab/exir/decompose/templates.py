@@ -15,7 +15,12 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from etlab.errors import InternalError
-from etlab.exir.decompose.operators import decomposition_table, is_composite, is_write
+from etlab.exir.decompose.operators import (
+    decomposition_table,
+    has_python_body,
+    is_composite,
+    is_write,
+)
 from etlab.exir.decompose.plan import Kind, plan
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -95,11 +100,11 @@ def map_leaves(function: Any, value: Any) -> Any:
     return function(value)
 
 
-class _Recorder(TorchDispatchMode):
+class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's is untyped
     """Writes the tape, taking operators apart until each is one that the walk can bring over."""
 
     def __init__(self, inputs: list[FakeTensor], keep: frozenset[OpOverload]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's is untyped
         self.keep = keep
         # References go by identity, so everything referred to has to stay alive.
         self.alive: list[Any] = list(inputs)
@@ -125,9 +130,12 @@ class _Recorder(TorchDispatchMode):
     def _take_apart(self, func: OpOverload, args: Any, kwargs: Any) -> Any:
         decomposition: Any = decomposition_table().get(func)
         if decomposition is None and func.namespace == "prims":
-            decomposition = func.prim_impl_aten
+            decomposition = func.prim_impl_aten  # type: ignore[attr-defined]  # only prims have it
         elif decomposition is None and is_composite(func):
             decomposition = func.decompose
+        elif decomposition is None and has_python_body(func):
+            body = torch._C.DispatchKey.CompositeExplicitAutograd
+            decomposition = functools.partial(func._op_dk, body)
         if decomposition is None:
             return func(*args, **kwargs)
         with self:

@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from etlab.errors import LoweringError
-from etlab.exir.decompose.aliases import Aliases, NoInverseError
+from etlab.exir.decompose.aliases import Aliases, BeyondWalkError
 from etlab.exir.decompose.operators import (
     copy_variant,
     functional_variant,
@@ -69,6 +69,7 @@ class Walk:
         graph: the new graph.
         submodules: bodies of control flow by the name of their `get_attr` nodes.
         constants: placeholders made on the way, by node, with their tensors.
+        tensors: those, and the parameters and buffers of the program.
         aliases: the memory behind the nodes.
         first_user_input: the placeholder before which constants are put.
     """
@@ -78,6 +79,7 @@ class Walk:
         self.graph = fx.Graph() if graph is None else graph
         self.submodules: dict[str, Any] = {}
         self.constants: dict[fx.Node, torch.Tensor] = {}
+        self.tensors: dict[fx.Node, torch.Tensor] = {}
         self.aliases = Aliases(self)
         self.symbols = Symbols(self)
         self.provenance: dict[str, Any] = {}
@@ -98,7 +100,7 @@ class Walk:
             self.first_user_input = node
         return node
 
-    def constant(self, tensor: torch.Tensor) -> fx.Node:
+    def constant(self, tensor: torch.Tensor, name: str | None = None) -> fx.Node:
         """A placeholder for a tensor found on the way, put before the user's inputs."""
         for node, known in self.constants.items():
             if known is tensor:
@@ -106,7 +108,7 @@ class Walk:
         before = self.first_user_input or next(
             (node for node in self.graph.nodes if node.op != "placeholder"), None
         )
-        name = f"c_lifted_tensor_{len(self.constants)}"
+        name = name or f"c_lifted_tensor_{len(self.constants)}"
         if before is None:
             node = self.graph.placeholder(name)
         else:
@@ -114,6 +116,7 @@ class Walk:
                 node = self.graph.placeholder(name)
         node.meta = {"val": fake(self.shared.mode, tensor.shape, tensor.dtype)}
         self.constants[node] = tensor
+        self.tensors[node] = tensor
         return node
 
     def raw(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], val: Any) -> fx.Node:
@@ -239,7 +242,7 @@ class Walk:
         )
         return self.raw(target, args, kwargs, contiguous(self.shared.mode, val))
 
-    def _keep(self, target: OpOverload, args: Any, kwargs: Any, val: Any) -> fx.Node:
+    def _keep(self, target: OpOverload, args: Any, kwargs: Any, val: Any) -> Any:
         for position, argument in enumerate(target._schema.arguments[: len(args)]):
             if isinstance(args[position], int | float) and str(argument.type) == "Tensor":
                 return self._keep_with_number(target, position, args, kwargs, val)
@@ -339,7 +342,7 @@ class Walk:
                     env[node] = lower_higher_order(self, target, args, kwargs, val)
                 else:
                     env[node] = self.raw(target, args, kwargs, val)
-            except (LoweringError, NoInverseError):
+            except (LoweringError, BeyondWalkError):
                 raise
             except Exception as error:
                 raise LoweringError(
@@ -377,7 +380,7 @@ def _single_views(
     if name == "unbind":
         return [(aten.select.int, dim, index) for index in range(len(parts))]
     if name not in ("split", "split_with_sizes"):
-        raise NoInverseError(str(target))
+        raise BeyondWalkError(f"a tensor is written beside a view taken by {target}")
     views, start = [], 0
     for part in parts:
         end = start + part.shape[dim]

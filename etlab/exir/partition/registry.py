@@ -62,8 +62,9 @@ def partitioner_class(name: str) -> type[Partitioner]:
 
 
 def _all_subclasses(base: type) -> list[type]:
-    found = []
-    for direct in base.__subclasses__():
+    found: list[type] = []
+    subclasses: list[type] = base.__subclasses__()
+    for direct in subclasses:
         found += [direct, *_all_subclasses(direct)]
     return found
 

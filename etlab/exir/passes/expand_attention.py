@@ -53,12 +53,14 @@ class _Expansion:
         causal: dict[tuple[int, int], fx.Node],
     ) -> None:
         self.edge, self.node, self.constants, self.causal = edge, node, constants, causal
-        bound = dict(zip(_PARAMETERS, node.args, strict=False)) | dict(node.kwargs)
+        bound: dict[str, Any] = dict(zip(_PARAMETERS, node.args, strict=False)) | dict(node.kwargs)
         self.mask: Any = bound.get("attn_mask")
         self.dropout: float = bound.get("dropout_p", 0.0)
         self.is_causal: bool = bound.get("is_causal", False)
         self.scale: float | None = bound.get("scale")
-        self.query, self.key, self.value = (bound[name] for name in ("query", "key", "value"))
+        self.query: fx.Node = bound["query"]
+        self.key: fx.Node = bound["key"]
+        self.value: fx.Node = bound["value"]
 
     def call(self, target: Any, *args: Any, val: Any = None, **kwargs: Any) -> fx.Node:
         return call_before(self.node, target, args, kwargs, val=val)
@@ -149,7 +151,8 @@ class _Expansion:
 
     def product(self, sizes: list[Any], values: Any) -> tuple[Any, Any]:
         """Product of sizes as argument and as value."""
-        argument, value = 1, 1
+        argument: Any = 1
+        value: Any = 1
         for size, known in zip(sizes, values, strict=True):
             value = value * known
             if isinstance(argument, int) and isinstance(size, int):

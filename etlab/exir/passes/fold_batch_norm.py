@@ -60,7 +60,8 @@ def _fold(
     gamma, beta, mean, var = (None if a is None else constants[a].double() for a in arguments)
     assert mean is not None
     assert var is not None
-    scale = torch.rsqrt(var + norm.args[6])  # (channels,)
+    eps: Any = norm.args[6]
+    scale = torch.rsqrt(var + eps)  # (channels,)
     scale = scale if gamma is None else scale * gamma
     offset = (constants[bias].double() if bias is not None else 0) - mean
     offset = offset * scale + (beta if beta is not None else 0)

@@ -105,7 +105,7 @@ def expand(walk: Walk, val: Any, tensor: fx.Node, sizes: Any, *, implicit: bool 
 
 
 @rule("aten.expand_as.default")
-def expand_as(walk: Walk, val: Any, tensor: fx.Node, other: fx.Node) -> fx.Node:
+def expand_as(walk: Walk, val: Any, tensor: fx.Node, other: fx.Node) -> Any:
     wanted = walk.fake(other.meta["val"].shape, tensor.meta["val"].dtype)
     return expand(walk, wanted, tensor, walk.size_arguments(other))
 
