@@ -2,8 +2,11 @@
 
 import importlib
 import pkgutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import torch
@@ -106,6 +109,29 @@ def test_callers_on_several_threads_share_one_pool() -> None:
             assert all(callers.map(multiply, range(60)))
     finally:
         _native.set_thread_count(before)
+
+
+def _run_guarded(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kernels.guarded", *options],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="guard pages are set up with mprotect")
+def test_no_kernel_touches_memory_beside_its_tensors() -> None:
+    result = _run_guarded()
+    lines = result.stdout.splitlines() or ["nothing"]
+    assert result.returncode == 0, f"died in: {lines[-1]}\n{result.stderr}"
+    assert lines[-1] == "done"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="guard pages are set up with mprotect")
+def test_the_guard_pages_stop_a_write_beside_a_tensor() -> None:
+    assert _run_guarded("--overrun").returncode < 0
 
 
 def test_an_unknown_instruction_set_is_refused_in_words() -> None:
