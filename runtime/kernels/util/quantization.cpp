@@ -38,11 +38,11 @@ void quantize_small(const T* x, const T* inverse_scales, const T* zero_points, T
     const T before = kAddsBefore ? zero_point : T{0};
     const T after = kAddsBefore ? T{0} : zero_point;
     const T scaled = x[i] * inverse_scales[i * kStep] + before;
-    const T number = scaled == scaled ? scaled : -after;  // a NaN becomes 0
-    const T lower = scaled == scaled ? min - after : -after;
-    const T upper = scaled == scaled ? max - after : -after;
-    const T clamped = number < lower ? lower : (number > upper ? upper : number);
-    out[i] = static_cast<int32_t>(round_small(clamped) + after);
+    const T number = scaled == scaled ? scaled : T{0};
+    const T raised = number < min - after ? min - after : number;
+    const T clamped = raised > max - after ? max - after : raised;
+    const auto rounded = static_cast<int32_t>(round_small(clamped) + after);
+    out[i] = rounded & -static_cast<int32_t>(scaled == scaled);  // a NaN becomes 0
   }
 }
 

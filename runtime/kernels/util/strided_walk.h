@@ -76,17 +76,18 @@ struct StridedWalk {
   // Calls row(offsets) for rows [begin, end) of a walk that is not empty; offsets in elements.
   template <typename Row>
   void for_each_row(int64_t begin, int64_t end, Row&& row) const {
+    const size_t outer = rank == 0 ? 0 : rank - 1;
     std::array<int64_t, kViewRank> index{};
     std::array<int64_t, N> offsets{};
     int64_t rest = begin;
-    for (size_t dim = rank - 1; dim-- > 0;) {
+    for (size_t dim = outer; dim-- > 0;) {
       index[dim] = rest % sizes[dim];
       rest /= sizes[dim];
       for (size_t k = 0; k < N; ++k) offsets[k] += index[dim] * strides[k][dim];
     }
     for (int64_t i = begin; i < end; ++i) {
       row(offsets);
-      for (size_t dim = rank - 1; dim-- > 0;) {
+      for (size_t dim = outer; dim-- > 0;) {
         for (size_t k = 0; k < N; ++k) offsets[k] += strides[k][dim];
         if (++index[dim] < sizes[dim]) break;
         for (size_t k = 0; k < N; ++k) offsets[k] -= sizes[dim] * strides[k][dim];

@@ -143,11 +143,21 @@ CASES = [
             (make_tensor(3, 6).bfloat16(), quantized(7, 6), (2,), torch.float32),
             (make_tensor(0, 5), quantized(7, 5), (), None),
             (make_tensor(3, 0), quantized(7, 0), (), None),
+            (make_tensor(5, 0), quantized(7, 0), (), None),
+            (make_tensor(9, 5), quantized(70, 5), (), None),
+            (make_tensor(17, 600) * 1e-3, quantized(130, 600), (), None),
+            (make_tensor(17, 600) * 1e-3, quantized(130, 600), (5,), torch.float32),
+            (make_tensor(17, 12), quantized(3, 12), (6,), None),
         )
     ],
     Case(
         MIXED_LINEAR,
         (make_tensor(3, 12), quantized(7, 12), scales_of(7, 3), zeros_of(7, 3).float(), None),
+        reference=_mixed_linear,
+    ),
+    Case(
+        MIXED_LINEAR,
+        (make_tensor(6, 12), quantized(7, 12), scales_of(7, 3), zeros_of(7, 3).float(), None),
         reference=_mixed_linear,
     ),
     *[
@@ -198,7 +208,7 @@ REFUSALS = [
     Refusal(
         MIXED_LINEAR,
         (make_tensor(3, 5), quantized(7, 6), torch.ones(7), None),
-        "does not fit",
+        "cannot be multiplied",
         outputs=(_empty(3, 7),),
     ),
     Refusal(
