@@ -56,3 +56,20 @@ def test_parity_uses_calibration_data_and_warns_of_noise(classifier, picture):
     assert run.parity(paths=["eager"]).samples == 2
     assert run.parity(paths=["eager"]).warnings == ()
     assert "random noise" in run.parity(noise, paths=["eager"]).warnings[0]
+
+
+def test_parity_leaves_the_models_state_alone():
+    class Counter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(3))
+
+        def forward(self, x):
+            self.count.add_(1)
+            return x + self.count
+
+    model = Counter()
+    run = etlab.export(model, (torch.arange(3.0),))
+    report = run.parity([(torch.arange(3.0),)] * 2, paths=LOCAL)
+    assert torch.equal(model.count, torch.zeros(3))
+    report.check(max_abs=0)
