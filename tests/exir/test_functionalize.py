@@ -118,6 +118,12 @@ def _relu_on_a_temporary(x):
     return (x + 1).relu_().sigmoid_() + x
 
 
+def _layers_in_place(x):
+    x = nn.functional.dropout(x + 1, training=False, inplace=True)
+    x = nn.functional.hardswish(x, inplace=True)
+    return nn.functional.relu6(x, inplace=True)
+
+
 def _masked_assignment(x):
     x = x.clone()
     x[x > 0.5] = 0.0
@@ -141,6 +147,7 @@ WRITES = [
     _unbind_then_write,
     _squeeze_and_permute,
     _relu_on_a_temporary,
+    _layers_in_place,
     _masked_assignment,
     _expanded_source,
 ]

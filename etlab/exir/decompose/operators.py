@@ -70,7 +70,8 @@ def copy_variant(operator: OpOverload) -> OpOverload | None:
 @functools.cache
 def functional_variant(operator: OpOverload) -> OpOverload | None:
     """`aten.add.Tensor` of `aten.add_.Tensor`, or of `aten.add.out`; None when there is none."""
-    wanted = [(a.name, str(a.type)) for a in operator._schema.arguments if not a.is_out]
+    # By type alone: the first argument is called `self` here and `input` there.
+    wanted = [str(a.type) for a in operator._schema.arguments if not a.is_out]
     name = operator._schema.name.split("::")[1]
     namespace = getattr(torch.ops, operator.namespace)
     bare = name[:-1] if name.endswith("_") and not name.endswith("__") else name
@@ -81,7 +82,7 @@ def functional_variant(operator: OpOverload) -> OpOverload | None:
         candidate = getattr(packet, overload_name)
         if candidate._schema.is_mutable:
             continue
-        if [(a.name, str(a.type)) for a in candidate._schema.arguments] == wanted:
+        if [str(a.type) for a in candidate._schema.arguments] == wanted:
             return candidate  # type: ignore[no-any-return]  # packets are untyped
     return None
 
