@@ -31,9 +31,16 @@ def elide_views(schedule: Schedule) -> None:
     """Drop the calls whose result can share its input's memory, in place."""
     outputs = {value for value in schedule.outputs if isinstance(value, Value)}
     outputs.update(value for call in schedule.calls for value in _written_state(call))
+    # A file does not say how many of a delegate's arguments are outputs. A runtime tells by what is
+    # written before and read after the call, so neither may go by the name of a view.
+    for call in schedule.calls:
+        if call.delegate is not None:
+            outputs.update(call.values())
+    borders = {v for call in schedule.calls if call.delegate is not None for v in call.outputs}
     kept: list[Call] = []
     for call in schedule.calls:
-        if _is_free(call) and call.outputs[0] not in outputs:
+        is_kept = not _is_free(call) or call.outputs[0] in outputs
+        if not is_kept and call.arguments[0] not in borders:
             call.outputs[0].base = call.arguments[0]
         else:
             kept.append(call)

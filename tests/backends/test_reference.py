@@ -10,7 +10,8 @@ from etlab.exir import to_edge_transform_and_lower
 from etlab.exir.partition import LoweredModule, partitioner_class
 from etlab.exir.partition.lower import REASONS
 from etlab.runtime import Runtime
-from etlab.testing import assert_same, export_module
+from etlab.testing import assert_same
+from etlab.testing_graphs import export_module
 
 torch.manual_seed(0)
 X = torch.randn(3, 5)
@@ -43,6 +44,21 @@ def test_delegated_program_computes_what_eager_does(operators):
     method = Runtime.get().load_program(manager.to_executorch().buffer).load_method("forward")
     for actual, expected in zip(method.execute([X]), model(X), strict=True):
         assert_same(actual, expected)
+
+
+def test_views_at_the_borders_of_delegates_compute_what_eager_does():
+    class Views(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(5, 6), nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.second(self.first(x.view(5, 3).view(3, 5)).view(6, 3)).view(-1)
+
+    model = Views()
+    manager = _lower(model, X, operators=["linear"])
+    method = Runtime.get().load_program(manager.to_executorch().buffer).load_method("forward")
+    assert_same(method.execute([X])[0], model(X))
 
 
 def test_all_operators_of_one_component_are_one_delegate():

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from etlab.testing import check_lowering
+from etlab.testing_graphs import check_lowering
 
 
 class Calls(nn.Module):

@@ -6,7 +6,7 @@ from torch import nn
 from torch.export import Dim
 from torch.nn import functional
 
-from etlab.testing import check_lowering
+from etlab.testing_graphs import check_lowering
 
 torch.manual_seed(0)
 

@@ -7,7 +7,7 @@ from torch import nn
 from etlab.errors import LoweringError
 from etlab.exir import to_edge
 from etlab.exir.edge import OutputKind
-from etlab.testing import check_lowering
+from etlab.testing_graphs import check_lowering
 
 torch.manual_seed(0)
 X = torch.randn(3, 5)

@@ -23,7 +23,7 @@ from etlab.exir.partition import (
 from etlab.exir.partition.grouping import group_supported
 from etlab.exir.partition.lower import REASONS
 from etlab.exir.verify import verify
-from etlab.testing import export_module
+from etlab.testing_graphs import export_module
 
 torch.manual_seed(0)
 X = torch.randn(3, 5)

@@ -14,7 +14,7 @@ from etlab.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from etlab.exir.decompose import decompose
 from etlab.exir.passes.remove_dead_code import RemoveDeadCode
 from etlab.exir.stages import StageListener, listen
-from etlab.testing import export_module
+from etlab.testing_graphs import export_module
 
 aten = torch.ops.aten
 torch.manual_seed(0)

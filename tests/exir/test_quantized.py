@@ -6,7 +6,7 @@ from torch import nn
 
 from etlab.exir import to_edge
 from etlab.exir.graph import run_edge_graph
-from etlab.testing import check_lowering, export_module
+from etlab.testing_graphs import check_lowering, export_module
 
 torch.manual_seed(0)
 

@@ -8,7 +8,7 @@ from torch.export.graph_signature import OutputKind, OutputSpec, TensorArgument
 from etlab.errors import LoweringError
 from etlab.exir import to_edge
 from etlab.exir.verify import problems, verify
-from etlab.testing import export_module
+from etlab.testing_graphs import export_module
 
 aten = torch.ops.aten
 X = torch.randn(3, 5)

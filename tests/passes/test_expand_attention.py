@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 from etlab.exir.passes.expand_attention import ExpandAttention
-from etlab.testing import check_pass
+from etlab.testing_graphs import check_pass
 
 torch.manual_seed(0)
 attention = functional.scaled_dot_product_attention

@@ -2,7 +2,7 @@ import torch
 from torch import nn
 
 from etlab.exir.passes.fold_batch_norm import FoldBatchNorm
-from etlab.testing import check_pass
+from etlab.testing_graphs import check_pass
 
 torch.manual_seed(0)
 IMAGE = torch.randn(2, 6, 9, 11)

@@ -2,7 +2,7 @@ import torch
 from torch import nn
 
 from etlab.exir.passes.fold_constants import FoldConstants
-from etlab.testing import check_pass
+from etlab.testing_graphs import check_pass
 
 aten = torch.ops.aten
 

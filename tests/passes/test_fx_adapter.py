@@ -6,7 +6,7 @@ from torch.fx.passes.infra.pass_base import PassResult
 from etlab.errors import InvalidArgumentError
 from etlab.exir import to_edge, to_edge_transform_and_lower
 from etlab.exir.graph import run_edge_graph
-from etlab.testing import export_module
+from etlab.testing_graphs import export_module
 
 aten = torch.ops.aten
 X = torch.randn(3, 5)

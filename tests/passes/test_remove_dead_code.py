@@ -3,7 +3,7 @@ from torch import nn
 
 from etlab.exir.edge import OutputKind
 from etlab.exir.passes.remove_dead_code import RemoveDeadCode
-from etlab.testing import check_pass
+from etlab.testing_graphs import check_pass
 
 
 class Unused(nn.Module):
