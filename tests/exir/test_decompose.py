@@ -29,6 +29,7 @@ BITS = torch.rand(3, 5, 7) > 0.5
 
 FUNCTIONS = {
     "add a number": lambda: (lambda x: x + 3, X),
+    "add a number of a higher kind": lambda: (lambda x: (x > 0) + 3 + (x + 1.5), INTEGERS),
     "subtract from a number": lambda: (lambda x: 3 - x, X),
     "divide by a number": lambda: (lambda x: x / 2.5, X),
     "floor divide": lambda: (lambda x: x // 3, INTEGERS),

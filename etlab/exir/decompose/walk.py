@@ -255,7 +255,7 @@ class Walk:
         number = args[position]
         scalar = scalar_variant(target) if position == 1 else None
         if scalar is not None and isinstance(args[0], fx.Node):
-            return self.emit(scalar, *args, val=val, **kwargs)
+            return self.lower(scalar, args, kwargs, val)
         others = [
             leaf.meta["val"]
             for leaf in args

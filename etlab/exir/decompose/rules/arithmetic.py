@@ -51,6 +51,17 @@ for _name, _packet in _SYNONYMS.items():
     _register_synonym(_name, _packet)
 
 
+@rule("aten.add.Scalar")
+def add_scalar(walk: Walk, val: Any, tensor: fx.Node, number: Any, alpha: Any = 1) -> fx.Node:
+    # The official kernel takes the tensor in the dtype of the result only.
+    old = tensor.meta["val"]
+    value = number.meta["val"] if isinstance(number, fx.Node) else number
+    kind = {torch.SymInt: 1, torch.SymFloat: 1.0}.get(type(value), value)
+    dtype = torch.result_type(torch.empty((1,) * min(old.dim(), 1), dtype=old.dtype), kind)
+    result = walk.fake(old.shape, dtype) if val is None else val
+    return walk.emit(aten.add.Scalar, cast(walk, tensor, dtype), number, alpha, val=result)
+
+
 @rule("aten.__lshift__.Scalar")
 def left_shift(walk: Walk, val: Any, tensor: fx.Node, amount: int) -> Any:
     return walk.lower(aten.bitwise_left_shift.Tensor_Scalar, (tensor, amount), {}, val)
