@@ -115,6 +115,7 @@ class _Scheduler:
             self._operator(node, target)
         else:
             self._refuse(node, "is no operator of a program")
+            self._values[node] = self._results_of(node)
 
     def _operator(self, node: fx.Node, target: torch._ops.OpOverload) -> None:
         if not node.users:
