@@ -1,26 +1,15 @@
 """The Workbench in JupyterLab, in a real browser: what a person clicks and sees."""
 
 import json
-import shutil
 import socket
 import subprocess
 import sys
 import time
-import urllib.parse
 import urllib.request
 
 import nbformat
 import pytest
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-]
 SECONDS = 120_000  # milliseconds that a slow machine may take for one step
 
 CELL = """\
@@ -33,17 +22,6 @@ grid = torch.linspace(-1, 1, 13)
 bench = etlab.Workbench(model, (grid[:, None] * grid[None]).expand(1, 3, 13, 13), name="toy")
 bench
 """
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
-    if CHROMIUM is None:
-        pytest.skip("needs the system package chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -99,11 +77,10 @@ def _wait_for(url, server):
     raise AssertionError(f"JupyterLab did not answer at {url}")
 
 
-def test_choosing_a_quantizer_changes_the_numbers(chromium, lab):
+def test_choosing_a_quantizer_changes_the_numbers(chromium, foreign_requests, lab):
     page = chromium.new_page(viewport={"width": 1200, "height": 1500})
     page.set_default_timeout(SECONDS)
-    foreign = []
-    page.on("request", lambda request: foreign.append(request.url) if _leaves(request.url) else 0)
+    foreign = foreign_requests(page)
     page.goto(lab)
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
@@ -136,11 +113,6 @@ def test_choosing_a_quantizer_changes_the_numbers(chromium, lab):
     ]
     assert foreign == []
     page.close()
-
-
-def _leaves(url):
-    parts = urllib.parse.urlparse(url)
-    return parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1"
 
 
 def _native_row(page):
