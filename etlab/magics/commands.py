@@ -118,7 +118,7 @@ class EtlabMagics(Magics):
             lines.append(f"{name or 'report'} = {call}")
             if bounds:
                 report.check(**bounds)
-                checks = {key: f"{value:g}" for key, value in bounds.items()}
+                checks: dict[str, str | None] = {key: f"{value:g}" for key, value in bounds.items()}
                 lines.append(as_call(f"{name or 'report'}.check", [], checks))
             return self._finish(report, name, "\n".join(lines), print_code=arguments.print_code)
 
@@ -145,7 +145,7 @@ class EtlabMagics(Magics):
             if not example or not isinstance(example[0], tuple):
                 raise UsageError(f"--inputs {inputs}: a list must hold tuples of arguments")
             example, example_text = example[0], f"({inputs})[0]"
-        texts = {
+        texts: dict[str, str | None] = {
             "partitioner": _repr_of(arguments.partitioner),
             "quantizer": repr(arguments.quantizer) if arguments.quantizer else None,
             "calibration": text_of(arguments.calibration),
@@ -166,7 +166,7 @@ class EtlabMagics(Magics):
         return run, as_call("etlab.export", [text, example_text], texts)
 
     def _finish(self, result: Any, name: str | None, code: str, *, print_code: bool) -> Any:
-        if name is not None:
+        if name is not None and self.shell is not None:
             self.shell.push({name: result})
         if print_code:
             print(f"import etlab\n\n{code}")

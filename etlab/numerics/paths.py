@@ -122,6 +122,7 @@ def _laid_out(value: Any, example: Any) -> Any:
         return value
     if value.dim() != example.dim():
         return value
-    order = sorted(range(example.dim()), key=lambda dim: -example.stride(dim))
+    strides = example.stride()
+    order = sorted(range(example.dim()), key=lambda dim: -strides[dim])
     back = sorted(range(len(order)), key=lambda place: order[place])
     return value.permute(order).contiguous().permute(back)

@@ -172,7 +172,7 @@ class ParityReport:
         for row in self.rows:
             if row.path == self.reference:
                 continue
-            said = row.status
+            said: str = row.status
             if row.status == "ok" and self.metrics:
                 first = metric(self.metrics[0])
                 said = f"{first.format(row.values.get(first.name))} {first.label}"

@@ -63,7 +63,7 @@ def quiet_imports() -> Iterator[None]:
 
 def parameters_of(kind: type) -> dict[str, Any]:
     """Constructor keywords of `kind` with their defaults (`inspect.Parameter.empty` where none)."""
-    if kind.__init__ is object.__init__:
+    if kind.__init__ is object.__init__:  # type: ignore[misc]  # the class's own, by intent
         return {}
     return {
         name: parameter.default
