@@ -95,11 +95,12 @@ class ProgramFile:
         """
         from etlab.runtime import Runtime
 
-        loaded = Runtime.get().load_program(self.data).load_method(method)
-        if loaded is None:
+        if method not in self.methods:
             raise InvalidArgumentError(
                 f"{self.name}: no method '{method}'; there are: {', '.join(self.methods)}"
             )
+        loaded = Runtime.get().load_program(self.data).load_method(method)
+        assert loaded is not None
         return list(loaded.execute(list(inputs) if isinstance(inputs, tuple) else [inputs]))
 
     def save(self, path: str | Path) -> Path:
