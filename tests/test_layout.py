@@ -109,17 +109,6 @@ def test_every_pass_has_a_test_of_its_name() -> None:
     assert not missing, f"passes without tests/passes/test_<name>.py: {missing}"
 
 
-def test_every_kernel_has_a_case() -> None:
-    register = re.compile(r'ETLAB_(?:OPTIMIZED_)?KERNEL\(\s*"([^"]+)"')
-    registered = set()
-    for path in (ROOT / "runtime/kernels").rglob("*.cpp"):
-        registered |= set(register.findall(path.read_text()))
-    text = "\n".join(p.read_text() for p in (ROOT / "tests/kernels").rglob("*.py"))
-    missing = sorted(n for n in registered if n not in text and n.split("::")[1] not in text)
-    assert registered
-    assert not missing, f"kernels that no case names: {missing}"
-
-
 def test_the_repository_names_no_machine_path() -> None:
     pattern = re.compile(r"/work/|/root/|bash_jobs")
     suffixes = (".py", ".cpp", ".h", ".js", ".md", ".fbs", ".cfg", ".txt")

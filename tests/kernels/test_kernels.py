@@ -15,6 +15,8 @@ from kernels import cases as case_files
 from kernels.case import Case, Refusal
 
 SHOWN_FAILURES = 8
+# Points its output at the memory of its input: tests/runtime runs it in programs.
+IN_PROGRAMS_ONLY = {"executorch_prim::et_view.default"}
 
 
 def _collect(attribute: str) -> dict[str, list[Any]]:
@@ -71,6 +73,11 @@ def test_kernel_refuses_in_words(name: str, library: str) -> None:
                 allow_optimized=library == "optimized",
                 **refusal.kwargs,
             )
+
+
+def test_every_kernel_has_a_case() -> None:
+    missing = sorted(set(_native.operator_names()) - set(CASES) - IN_PROGRAMS_ONLY)
+    assert not missing, f"kernels without a case in tests/kernels/cases: {missing}"
 
 
 def test_check_kernel_notices_a_wrong_result() -> None:
