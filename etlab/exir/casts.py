@@ -1,6 +1,8 @@
 """Inserts the dtype conversions that eager does inside an operator and the official kernels do not.
 
 cat([int32, float32]) -> float32      each tensor is converted to the result's dtype first
+where(c, float32, float64 of rank 0)  so are these
+add(bool, 3) -> int64                 and this
 gather(x, 0, index int32)             the index is converted to int64 first
 """
 
@@ -14,6 +16,7 @@ from etlab.exir.specs import TensorSpec
 
 _JOINS = frozenset({"aten::cat", "aten::stack"})
 _INDEXED = frozenset({"aten::gather", "aten::scatter", "aten::scatter_add"})
+_SUMS_WITH_NUMBERS = frozenset({"aten::add.Scalar_out", "aten::sub.Scalar_out"})
 _CONVERT = find_out_variant(torch.ops.aten._to_copy.default)
 
 
@@ -43,6 +46,10 @@ def insert_casts(schedule: Schedule) -> None:
             if operator.base_name in _JOINS and spec is not None:
                 items = call.arguments[0]
                 call.arguments[0] = [convert(item, spec.dtype, call) for item in items]
+            elif operator.full_name in _SUMS_WITH_NUMBERS and spec is not None:
+                call.arguments[0] = convert(call.arguments[0], spec.dtype, call)
+            elif operator.base_name == "aten::where" and spec is not None:
+                call.arguments[1:3] = [convert(v, spec.dtype, call) for v in call.arguments[1:3]]
             elif operator.base_name in _INDEXED:
                 call.arguments[2] = convert(call.arguments[2], torch.int64, call)
         calls.append(call)

@@ -25,7 +25,7 @@ from etlab.exir.memory.planning import (
     plan_memory,
 )
 from etlab.exir.passes.pipeline import run_passes
-from etlab.exir.schedule import Schedule
+from etlab.exir.schedule import Schedule, resolve_labels
 from etlab.exir.stages import stage
 from etlab.exir.to_out import schedule_method
 from etlab.exir.views import elide_views, protect_writes
@@ -236,6 +236,7 @@ def _schedule(graph: EdgeGraph, name: str, config: ExecutorchBackendConfig) -> S
     if config.remove_view_copy:
         elide_views(schedule)
     protect_writes(schedule)
+    resolve_labels(schedule)
     return schedule
 
 

@@ -96,10 +96,17 @@ class OutVariant:
 
 @dataclass(frozen=True, slots=True)
 class PrimOperator:
-    """An operator on numbers; it writes its result into the value after its arguments."""
+    """An operator on numbers, which the runtime itself has.
+
+    Attributes:
+        name: with namespace.
+        overload: may be empty.
+        returns: whether its result is the value after its arguments.
+    """
 
     name: str
     overload: str
+    returns: bool = True
 
     @property
     def full_name(self) -> str:
@@ -107,35 +114,39 @@ class PrimOperator:
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
 
-def _scalar(name: str) -> PrimOperator:
+def scalar_prim(name: str) -> PrimOperator:
+    """The operator `executorch_prim::<name>.Scalar`."""
     return PrimOperator(f"executorch_prim::{name}", "Scalar")
+
+
+COPY_INDEX = PrimOperator("executorch_prim::et_copy_index", "tensor", returns=False)
 
 
 PRIM_OPERATORS: dict[Callable[..., Any], PrimOperator] = {
     torch.ops.aten.sym_size.int: PrimOperator("aten::sym_size", "int"),
     torch.ops.aten.sym_numel.default: PrimOperator("aten::sym_numel", ""),
     torch.ops.aten._local_scalar_dense.default: PrimOperator("aten::_local_scalar_dense", ""),
-    python_operator.add: _scalar("add"),
-    python_operator.sub: _scalar("sub"),
-    python_operator.mul: _scalar("mul"),
-    python_operator.floordiv: _scalar("floordiv"),
-    python_operator.truediv: _scalar("truediv"),
-    python_operator.mod: _scalar("mod"),
-    python_operator.neg: _scalar("neg"),
-    python_operator.eq: _scalar("eq"),
-    python_operator.gt: _scalar("gt"),
-    python_operator.lt: _scalar("lt"),
-    python_operator.ge: _scalar("ge"),
-    python_operator.le: _scalar("le"),
-    math.ceil: _scalar("ceil"),
-    math.trunc: _scalar("trunc"),
-    round: _scalar("round"),
-    torch.sym_float: _scalar("sym_float"),
-    torch.sym_int: _scalar("sym_int"),
-    torch.sym_not: _scalar("sym_not"),
-    torch.sym_ite: _scalar("sym_ite"),
-    torch.sym_max: _scalar("sym_max"),
-    torch.sym_min: _scalar("sym_min"),
+    python_operator.add: scalar_prim("add"),
+    python_operator.sub: scalar_prim("sub"),
+    python_operator.mul: scalar_prim("mul"),
+    python_operator.floordiv: scalar_prim("floordiv"),
+    python_operator.truediv: scalar_prim("truediv"),
+    python_operator.mod: scalar_prim("mod"),
+    python_operator.neg: scalar_prim("neg"),
+    python_operator.eq: scalar_prim("eq"),
+    python_operator.gt: scalar_prim("gt"),
+    python_operator.lt: scalar_prim("lt"),
+    python_operator.ge: scalar_prim("ge"),
+    python_operator.le: scalar_prim("le"),
+    math.ceil: scalar_prim("ceil"),
+    math.trunc: scalar_prim("trunc"),
+    round: scalar_prim("round"),
+    torch.sym_float: scalar_prim("sym_float"),
+    torch.sym_int: scalar_prim("sym_int"),
+    torch.sym_not: scalar_prim("sym_not"),
+    torch.sym_ite: scalar_prim("sym_ite"),
+    torch.sym_max: scalar_prim("sym_max"),
+    torch.sym_min: scalar_prim("sym_min"),
 }
 
 # Checks that torch.export leaves in a graph; the program's own bounds take their place.

@@ -62,6 +62,27 @@ class Value:
         return value
 
 
+class Flow(Enum):
+    """What a call is that runs no kernel."""
+
+    JUMP_UNLESS = "jump"  # to the label, when the argument is false
+    MOVE = "move"  # the argument's value into the output's, for numbers
+    LABEL = "label"  # a place to jump to; no instruction
+
+
+@dataclass(slots=True, eq=False)
+class Label:
+    """A place to jump to.
+
+    Attributes:
+        carried: values that keep their memory all through the loop that begins here.
+        position: the instruction, once labels are resolved.
+    """
+
+    carried: list[Value] = field(default_factory=list)
+    position: int = -1
+
+
 @dataclass(slots=True, eq=False)
 class Call:
     """One instruction to be.
@@ -73,20 +94,38 @@ class Call:
         outputs: what is written; a list output gives several.
         node: the graph node it came from.
         delegate: the lowered module that runs.
+        label: where a jump leads, or what place a label marks.
+        may_be_view: whether the result may share its input's memory.
     """
 
-    operator: OutVariant | PrimOperator | None
+    operator: OutVariant | PrimOperator | Flow | None
     arguments: list[Any]
     outputs: list[Value]
     node: fx.Node | None = None
     delegate: Any = None
+    label: Label | None = None
+    may_be_view: bool = True
 
     @property
     def name(self) -> str:
         """The operator, or the backend."""
         if self.operator is None:
             return f"delegate {self.delegate.backend_id}"
+        if isinstance(self.operator, Flow):
+            return self.operator.value
         return self.operator.full_name
+
+    def replace(self, old: Value, new: Value) -> None:
+        """Read and write `new` instead of `old`."""
+        self.arguments = [
+            [new if item is old else item for item in argument]
+            if type(argument) is list
+            else (new if argument is old else argument)
+            for argument in self.arguments
+        ]
+        if old in self.outputs:
+            self.outputs = [new if output is old else output for output in self.outputs]
+            self.may_be_view = False
 
     def values(self) -> Iterator[Value]:
         """Every value it reads or writes."""
@@ -111,6 +150,7 @@ class Schedule:
         outputs: user outputs, in order: values or Python constants.
         in_spec: tree of `(args, kwargs)`.
         out_spec: tree of the result.
+        loops: first and last instruction of each loop, and the values it carries.
     """
 
     name: str
@@ -119,3 +159,21 @@ class Schedule:
     outputs: list[Any] = field(default_factory=list)
     in_spec: TreeSpec | None = None
     out_spec: TreeSpec | None = None
+    loops: list[tuple[int, int, list[Value]]] = field(default_factory=list)
+
+
+def resolve_labels(schedule: Schedule) -> None:
+    """Give every label its instruction and take the labels out of the list, in place."""
+    calls: list[Call] = []
+    for call in schedule.calls:
+        if call.operator is Flow.LABEL:
+            assert call.label is not None
+            call.label.position = len(calls)
+        else:
+            calls.append(call)
+    schedule.calls = calls
+    schedule.loops = [
+        (call.label.position, step, call.label.carried)
+        for step, call in enumerate(calls)
+        if call.label is not None and call.label.position <= step
+    ]

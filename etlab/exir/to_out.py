@@ -2,13 +2,16 @@
 
 import operator as python_operator
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import fx
+from torch._ops import HigherOrderOperator
 from torch.export.graph_signature import ConstantArgument
 
 from etlab.errors import LoweringError, UnsupportedOperatorError
+from etlab.exir.control_flow import ControlFlow
 from etlab.exir.edge import EdgeGraph, InputKind, OutputKind
 from etlab.exir.ops import (
     ASSERTIONS,
@@ -18,11 +21,12 @@ from etlab.exir.ops import (
     find_out_variant,
     scalar_overload,
 )
+from etlab.exir.partition.delegate import executorch_call_delegate
 from etlab.exir.schedule import Call, Role, Schedule, Value
 from etlab.exir.specs import Bounds, TensorSpec
 
 _SCALAR_TENSOR = find_out_variant(torch.ops.aten.scalar_tensor.default)
-_DELEGATE_CALL = "executorch_call_delegate"
+_CONTROL_FLOW = {"cond": "cond", "map_impl": "map", "scan": "scan", "while_loop": "while_loop"}
 _CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
@@ -44,6 +48,7 @@ class _Scheduler:
     def __init__(self, graph: EdgeGraph, *, extended_operators: bool) -> None:
         self._graph = graph
         self._extended = extended_operators
+        self._submodules = graph.submodules
         self._bounds = Bounds(graph.range_constraints)
         self._values: dict[fx.Node, Any] = {}
         self._scalars: dict[tuple[Any, torch.dtype], Value] = {}
@@ -107,12 +112,14 @@ class _Scheduler:
             if source in self._values:
                 self._values[node] = self._values[source][index]
             return
-        if _DELEGATE_CALL in str(target):
+        if target is executorch_call_delegate:
             self._delegate(node)
         elif target in PRIM_OPERATORS:
             self._prim(node)
         elif isinstance(target, torch._ops.OpOverload):
             self._operator(node, target)
+        elif isinstance(target, HigherOrderOperator) and target._name in _CONTROL_FLOW:
+            self._control_flow(node, _CONTROL_FLOW[target._name])
         else:
             self._refuse(node, "is no operator of a program")
             self._values[node] = self._results_of(node)
@@ -149,6 +156,37 @@ class _Scheduler:
                 arguments.append(self._argument(value))
         self._schedule.calls.append(Call(variant, arguments, outputs, node))
 
+    def _control_flow(self, node: fx.Node, kind: str) -> None:
+        results = self._results_of(node)
+        self._values[node] = results
+        values = [self._operand(argument) for argument in node.args]
+        flow = ControlFlow(self._schedule.calls, self._inline)
+        getattr(flow, kind)(node, values, results if isinstance(results, tuple) else (results,))
+
+    def _operand(self, argument: Any) -> Any:
+        """An operand of control flow; a body stays the name of its graph."""
+        if isinstance(argument, fx.Node) and argument.op == "get_attr":
+            return str(argument.target)
+        if isinstance(argument, tuple | list):
+            return [self._operand(item) for item in argument]
+        return self._argument(argument)
+
+    def _inline(self, body: str, operands: Sequence[Any]) -> list[Any]:
+        """Schedule a body in place; returns what it computes."""
+        graph, outer = self._submodules[body], self._submodules
+        self._submodules = {**outer, **graph.submodules}
+        given = iter(operands)
+        outputs: list[Any] = []
+        for node in graph.graph.nodes:
+            if node.op == "placeholder":
+                self._values[node] = next(given)
+            elif node.op == "call_function":
+                self._call(node)
+            elif node.op == "output":
+                outputs = [self._argument(item) for item in node.args[0]]
+        self._submodules = outer
+        return outputs
+
     def _prim(self, node: fx.Node) -> None:
         result = Value(node.name, Role.NUMBER, number=_zero_of(node.meta.get("val")), node=node)
         self._values[node] = result
@@ -159,7 +197,7 @@ class _Scheduler:
     def _delegate(self, node: fx.Node) -> None:
         attribute = node.args[0]
         assert isinstance(attribute, fx.Node)
-        module = self._graph.submodules[str(attribute.target)]
+        module = self._submodules[str(attribute.target)]
         results = self._results_of(node)
         self._values[node] = results
         outputs = list(results) if isinstance(results, tuple) else [results]

@@ -91,7 +91,7 @@ def _written_state(call: Call) -> list[Value]:
 def _is_free(call: Call) -> bool:
     """Whether the call's one result has the bytes of its first argument."""
     operator = call.operator
-    if not isinstance(operator, OutVariant) or len(call.outputs) != 1:
+    if not isinstance(operator, OutVariant) or len(call.outputs) != 1 or not call.may_be_view:
         return False
     source, result = call.arguments[0], call.outputs[0]
     if type(source) is not Value or source.spec is None or result.spec is None:

@@ -16,6 +16,11 @@ def test_indices_become_int64() -> None:
     assert program.memory_plan().steps == (CONVERT, "aten::gather.out")
 
 
+def test_a_boolean_plus_a_number_is_computed_in_the_dtype_of_the_result() -> None:
+    program = lower(Function(lambda x: (x > 0) + 3), seeded(3))
+    assert program.memory_plan().steps[1:] == (CONVERT, "aten::add.Scalar_out")
+
+
 def test_equal_dtypes_need_nothing() -> None:
     program = lower(Function(lambda x: torch.cat([x, x])), seeded(3, 2))
     assert program.memory_plan().steps == ("aten::cat.out",)

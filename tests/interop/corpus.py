@@ -9,7 +9,7 @@ import importlib
 import operator as python_operator
 import pkgutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -94,11 +94,25 @@ def dtypes_of(case: Case) -> tuple[torch.dtype, ...]:
 
 
 def representatives(cases: list[Case]) -> list[Case]:
-    """One ordinary case for each combination of dtypes: finite values, not empty, small."""
+    """One ordinary case for each combination of dtypes: not empty, small, of tame values."""
     best: dict[tuple[torch.dtype, ...], Case] = {}
     for case in sorted(cases, key=_oddness):
         best.setdefault(dtypes_of(case), case)
-    return list(best.values())
+    return [_tamed(case) for case in best.values()]
+
+
+def _tamed(case: Case) -> Case:
+    """The case with values from -100 to 100 and no NaN."""
+
+    def tame(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or leaf.dtype == torch.bool or leaf.is_complex():
+            return leaf
+        if not leaf.is_floating_point():
+            return leaf.long().clamp(-100, 100).to(leaf.dtype)
+        return leaf.nan_to_num(nan=0.5).clamp(-100, 100)
+
+    args, kwargs = pytree.tree_map(tame, (case.args, dict(case.kwargs)))
+    return replace(case, args=args, kwargs=kwargs)
 
 
 def _oddness(case: Case) -> int:
@@ -107,6 +121,12 @@ def _oddness(case: Case) -> int:
     odd = 8 * sum(not t.isfinite().all() or not t.numel() for t in tensors)
     extreme = 4 * sum(bool(t.numel()) and float(t.double().abs().max()) > 1000 for t in tensors)
     return odd + extreme + sum(t.dim() == 0 or t.numel() > 1000 for t in tensors)
+
+
+def judged_cases(name: str, *, complete: bool = False) -> list[Case]:
+    """The cases that become programs: one a combination of dtypes, or all."""
+    cases = [c for c in CASES.get(name, ()) if c.out_dtype is None and "(" not in c.operator]
+    return cases if complete else representatives(cases)
 
 
 def samples(name: str, *, complete: bool = False) -> Iterator[Sample]:
@@ -120,6 +140,32 @@ def samples(name: str, *, complete: bool = False) -> Iterator[Sample]:
         sample = make_sample(operator, case)
         if sample is not None:
             yield sample
+
+
+class OneCall(torch.nn.Module):
+    """One operator call whose tensors are the module's inputs."""
+
+    def __init__(
+        self, operator: torch._ops.OpOverload, leaves: list[Any], tree: pytree.TreeSpec
+    ) -> None:
+        super().__init__()
+        self.operator, self.leaves, self.tree = operator, leaves, tree
+
+    def forward(self, *tensors: torch.Tensor) -> Any:
+        given = iter(tensors)
+        leaves = [next(given) if isinstance(x, torch.Tensor) else x for x in self.leaves]
+        args, kwargs = pytree.tree_unflatten(leaves, self.tree)
+        return self.operator(*args, **kwargs)
+
+
+def one_call_module(
+    operator: torch._ops.OpOverload, case: Case
+) -> tuple[OneCall, list[torch.Tensor]]:
+    """A case as a module, and its inputs."""
+    leaves, tree = pytree.tree_flatten((case.args, dict(case.kwargs)))
+    plain = [leaf.contiguous() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+    inputs = [leaf for leaf in plain if isinstance(leaf, torch.Tensor)]
+    return OneCall(operator, plain, tree), inputs
 
 
 def make_sample(operator: torch._ops.OpOverload, case: Case) -> Sample | None:

@@ -19,6 +19,12 @@ class Model:
     dynamic_shapes: Any = None
     options: dict[str, Any] = field(default_factory=dict)
 
+    def build(self) -> nn.Module:
+        """The model with the same weights every time, ready to run."""
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            return self.make().eval()
+
 
 class ConvNet(nn.Module):
     def __init__(self) -> None:
@@ -202,5 +208,72 @@ MODELS: dict[str, Model] = {
             "constant_tensor_alignment": 64,
             "remove_view_copy": False,
         },
+    ),
+}
+
+
+def _branches(x: torch.Tensor) -> torch.Tensor:
+    result: torch.Tensor = torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, [x])
+    return result
+
+
+def _mapped(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    from torch._higher_order_ops.map import map as torch_map
+
+    result: torch.Tensor = torch_map(lambda row, y: row * y + 1, x, y)
+    return result
+
+
+def _scanned(x: torch.Tensor) -> Any:
+    from torch._higher_order_ops.scan import scan
+
+    return scan(lambda carry, row: (carry + row, carry * row), torch.zeros(3), x)
+
+
+def _counted(i: torch.Tensor, x: torch.Tensor) -> Any:
+    from torch._higher_order_ops.while_loop import while_loop
+
+    return while_loop(lambda i, x: (i < 5).all(), lambda i, x: (i + 1, x * 2), (i, x))
+
+
+def _fibonacci(i: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> Any:
+    """The carried values move over by one in every turn."""
+    from torch._higher_order_ops.while_loop import while_loop
+
+    return while_loop(
+        lambda i, a, b: (i < 6).all(),
+        lambda i, a, b: (i + 1, b.clone(), a + b),
+        (i, a, b),
+    )
+
+
+def _nested(x: torch.Tensor) -> torch.Tensor:
+    from torch._higher_order_ops.map import map as torch_map
+
+    def row(r: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        z = r * y
+        result: torch.Tensor = torch.cond(z.sum() > 0, lambda z: z.relu() + 1, lambda z: z - 1, [z])
+        return result
+
+    y = x[0] * 3
+    result: torch.Tensor = torch_map(row, x, y) + y
+    return result
+
+
+CONTROL_FLOW: dict[str, Model] = {
+    "branches": Model(lambda: Function(_branches), [(seeded(3).abs(),), (-seeded(3).abs(),)]),
+    "a mapped function": Model(lambda: Function(_mapped), [(seeded(4, 3), seeded(3, seed=1))] * 2),
+    "a scan": Model(lambda: Function(_scanned), [(seeded(4, 3),)] * 2),
+    "branches in a loop": Model(lambda: Function(_nested), [(seeded(4, 3, seed=2),)] * 2),
+}
+
+# What the official exporter refuses.
+WHILE_LOOPS: dict[str, Model] = {
+    "a while loop": Model(
+        lambda: Function(_counted), [(torch.tensor(i), seeded(3)) for i in (0, 3, 7)]
+    ),
+    "carried values that change places": Model(
+        lambda: Function(_fibonacci),
+        [(torch.tensor(i), torch.tensor(0), torch.tensor(1)) for i in (0, 2)],
     ),
 }

@@ -19,6 +19,10 @@ OFFICIAL_TOLERANCES: dict[torch.dtype, float] = {
 }
 
 _HALVES = (torch.float16, torch.bfloat16)
+_SHIFTS = "shifts by the element's width and more wrap around"
+_REMAINDER = "integer remainder takes the sign of C, floats differ near the divisor"
+_HALF_MODULUS = "converts bfloat16 operands before it promotes them"
+_INTEGER_POWER = "computes integer powers in float64, so they do not wrap around"
 _MIXED = "refuses weights of another dtype than the input's"
 _ROUNDING = "rounds interpolated integers otherwise than eager"
 _COORDINATES = "computes coordinates in halves"
@@ -26,6 +30,19 @@ _SUMS = "sums halves in halves: the error grows with the number of elements"
 
 # Operator and element types to the reason; None stands for every combination of element types.
 DEFECTS: dict[tuple[str, tuple[torch.dtype, ...] | None], str] = {
+    ("aten::_conj_physical.out", None): "takes complex tensors only",
+    ("aten::bitwise_left_shift.Tensor_out", None): _SHIFTS,
+    ("aten::bitwise_right_shift.Tensor_out", None): _SHIFTS,
+    ("aten::remainder.Scalar_out", None): _REMAINDER,
+    ("aten::remainder.Tensor_out", None): _REMAINDER,
+    ("aten::pow.Tensor_Scalar_out", (torch.bool,)): "refuses a boolean exponent",
+    ("aten::pow.Tensor_Tensor_out", (torch.uint8, torch.uint8)): _INTEGER_POWER,
+    ("aten::pow.Tensor_Tensor_out", (torch.int8, torch.int8)): _INTEGER_POWER,
+    **{("aten::logit.out", (half,)): "refuses halves" for half in _HALVES},
+    **{
+        ("aten::fmod.Tensor_out", (torch.bfloat16, other)): _HALF_MODULUS
+        for other in (torch.float16, torch.float32, torch.float64)
+    },
     ("aten::_log_softmax.out", (torch.float64,)): "refuses float64",
     ("aten::_upsample_bilinear2d_aa.out", (torch.uint8,)): _ROUNDING,
     ("aten::upsample_bilinear2d.vec_out", (torch.uint8,)): _ROUNDING,

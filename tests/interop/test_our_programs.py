@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 import torch
 from exir.lowering import lower
-from interop.models import MODELS
+from interop.models import CONTROL_FLOW, MODELS, WHILE_LOOPS
 from interop.official import flatten, run_official_repeatedly
 from torch import nn
 
 from etlab.exir.memory import MemoryPlanningPass, list_planners
 from etlab.testing import assert_same
+
+ALL = {**MODELS, **CONTROL_FLOW, **WHILE_LOOPS}
 
 
 def _eager(model: nn.Module, calls: Any) -> list[list[Any]]:
@@ -44,10 +46,10 @@ def _run_ours(program: bytes, calls: Any) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("runtime", ["official", "ours"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ALL)
 def test_program_computes_what_eager_does(name: str, runtime: str) -> None:
-    model = MODELS[name]
-    module = model.make().eval()
+    model = ALL[name]
+    module = model.build()
     reference = copy.deepcopy(module)
     program = lower(
         module, *copy.deepcopy(model.calls[0]), dynamic_shapes=model.dynamic_shapes, **model.options
@@ -59,7 +61,7 @@ def test_program_computes_what_eager_does(name: str, runtime: str) -> None:
 @pytest.mark.parametrize("planner", list_planners())
 def test_unplanned_inputs_and_outputs_work_with_every_planner(planner: str) -> None:
     model = MODELS["convolutions"]
-    module = model.make().eval()
+    module = model.build()
     planning = MemoryPlanningPass(
         memory_planning_algo=planner, alloc_graph_input=False, alloc_graph_output=False
     )
@@ -74,7 +76,7 @@ def test_constant_methods_answer_in_both_runtimes() -> None:
     model = MODELS["convolutions"]
     table = torch.arange(3)
     values = {"size": 7, "name": "net", "scale": -0.0, "table": [table, {"flag": True}]}
-    program = lower(model.make(), *model.calls[0], constant_methods=values).buffer
+    program = lower(model.build(), *model.calls[0], constant_methods=values).buffer
     for name, value in values.items():
         method = Runtime.get().load_program(program).load_method(name)
         assert method is not None

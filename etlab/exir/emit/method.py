@@ -13,7 +13,7 @@ from etlab.exir.emit.scalar_type import scalar_type_of
 from etlab.exir.emit.values import ValueTable
 from etlab.exir.memory.planning import PlannedMemory
 from etlab.exir.ops import Argument, OutVariant
-from etlab.exir.schedule import Call, Role, Schedule, Value
+from etlab.exir.schedule import Call, Flow, Role, Schedule, Value
 from etlab.exir.specs import Bounds
 
 _LARGEST_SIZE = 2**31
@@ -107,6 +107,8 @@ class _MethodEmitter:
             places += [self._index(output) for output in call.outputs]
             self._delegates.append(self._shared.delegate(call.delegate))
             return schema.Instruction(schema.DelegateCall(len(self._delegates) - 1, tuple(places)))
+        if isinstance(call.operator, Flow):
+            return self._flow(call)
         names = (call.operator.name, call.operator.overload)
         place = self._operators.setdefault(names, len(self._operators))
         if isinstance(call.operator, OutVariant):
@@ -117,8 +119,16 @@ class _MethodEmitter:
             arguments.append(self._returned(call, call.operator))
         else:
             arguments = [self._number(item, call) for item in call.arguments]
-            arguments.append(self._index(call.outputs[0]))
+            if call.operator.returns:
+                arguments.append(self._index(call.outputs[0]))
         return schema.Instruction(schema.KernelCall(place, tuple(arguments)))
+
+    def _flow(self, call: Call) -> schema.Instruction:
+        source = self._number(call.arguments[0], call)
+        if call.operator is Flow.MOVE:
+            return schema.Instruction(schema.MoveCall(source, self._index(call.outputs[0])))
+        assert call.label is not None
+        return schema.Instruction(schema.JumpFalseCall(source, call.label.position))
 
     def _argument(self, value: Any, argument: Argument, call: Call) -> int:
         if type(value) is Value:

@@ -25,6 +25,14 @@ def lifetimes_of(schedule: Schedule, alignment: int) -> dict[Value, Interval]:
     for step, call in enumerate(schedule.calls):
         for value in call.values():
             touch(value, step)
+    for begin, last_step, carried in schedule.loops:
+        for value in carried:
+            touch(value, last_step)
+            if value.root in first:
+                first[value.root] = min(first[value.root], begin)
+        for root, start in first.items():
+            if start < begin <= last[root]:  # it is needed again in the next turn
+                last[root] = max(last[root], last_step)
     for output in schedule.outputs:
         if isinstance(output, Value):
             touch(output, end)

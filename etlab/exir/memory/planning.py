@@ -3,6 +3,7 @@
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -97,12 +98,17 @@ def find_planner(algorithm: str | Planner) -> Planner:
     """
     if not isinstance(algorithm, str):
         return algorithm
-    if not algorithm.isidentifier() or algorithm not in list_planners():
+    planner: Planner | None = _planner_named(algorithm)
+    if planner is None:
         raise NotFoundError(
             f"there is no memory planner '{algorithm}'; choose one of {', '.join(list_planners())}"
         )
-    planner: Planner = _planner_in(algorithm)
     return planner
+
+
+@cache
+def _planner_named(name: str) -> Any:
+    return _planner_in(name) if name in list_planners() else None
 
 
 def _planner_in(name: str) -> Any:
