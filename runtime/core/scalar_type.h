@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <ostream>
 
 namespace etlab {
 
@@ -40,10 +39,6 @@ inline bool is_integral(ScalarType type, bool include_bool) {
 
 // torch.promote_types for two tensors of equal category rank.
 ScalarType promote_types(ScalarType a, ScalarType b);
-
-inline std::ostream& operator<<(std::ostream& stream, ScalarType type) {
-  return stream << name_of(type);
-}
 
 // bfloat16: the upper half of a float32; conversion rounds half to even, NaN stays NaN.
 struct BFloat16 {
