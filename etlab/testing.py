@@ -224,7 +224,7 @@ def assert_same(actual: torch.Tensor, expected: torch.Tensor, what: str = "outpu
     raise AssertionError("\n".join([head, *lines]))
 
 
-class _GuardedOutput:
+class GuardedOutput:
     """Poisoned memory for one output between guard bytes.
 
     Args:
@@ -255,10 +255,14 @@ class _GuardedOutput:
             step *= max(sizes[dim], 1)
         return strides
 
-    def result(self, sizes: list[int], what: str) -> torch.Tensor:
-        """What the kernel left; checks the guards and the sizes."""
+    def check_guards(self, what: str) -> None:
+        """Assert that nothing was written beside the output."""
         guards = torch.cat([self._memory[:_GUARD_BYTES], self._memory[-_GUARD_BYTES:]])
         assert bool((guards == _POISON).all()), f"{what}: wrote outside of the output"
+
+    def result(self, sizes: list[int], what: str) -> torch.Tensor:
+        """What the kernel left; checks the guards and the sizes."""
+        self.check_guards(what)
         assert sizes == list(self._like.shape), f"{what}: size {sizes}, not {self._like.shape}"
         return self._flat.as_strided(sizes, self._strides(sizes))
 
@@ -291,7 +295,7 @@ def _check_out_variant(
         if follow_strides and not exotic_layout:
             continue
         outputs = [
-            _GuardedOutput(tensor, follow_strides=follow_strides, is_bound=is_bound)
+            GuardedOutput(tensor, follow_strides=follow_strides, is_bound=is_bound)
             for tensor in expected
         ]
         given = _with_clones(operator, args)

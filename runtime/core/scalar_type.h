@@ -61,8 +61,44 @@ struct BFloat16 {
   }
 };
 
-float half_to_float(uint16_t bits);
-uint16_t float_to_half(float value);
+// Conversions of IEEE binary16 without branches, so that loops of them are vectorised.
+inline float half_to_float(uint16_t bits) {
+  // The exponent moves to its place in a float32, where a product corrects its bias: exact, and
+  // subnormals become normal by it.
+  uint32_t word = static_cast<uint32_t>(bits & 0x7fffu) << 13;
+  float value;
+  std::memcpy(&value, &word, sizeof(value));
+  value *= 5.192296858534828e33f;  // 2^112
+  std::memcpy(&word, &value, sizeof(word));
+  word |= (bits & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;  // infinity and NaN
+  word |= static_cast<uint32_t>(bits & 0x8000u) << 16;
+  std::memcpy(&value, &word, sizeof(value));
+  return value;
+}
+
+// Rounds half to even.
+inline uint16_t float_to_half(float value) {
+  uint32_t word;
+  std::memcpy(&word, &value, sizeof(word));
+  const uint32_t sign = (word >> 16) & 0x8000u;
+  const uint32_t magnitude = word & 0x7fffffffu;
+  const uint32_t rounded = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
+  // Below 2^-14: the sum with 0.5 has the steps of the subnormals, and rounds to them.
+  float shifted;
+  std::memcpy(&shifted, &magnitude, sizeof(shifted));
+  shifted += 0.5f;
+  uint32_t subnormal;
+  std::memcpy(&subnormal, &shifted, sizeof(subnormal));
+  subnormal -= 0x3f000000u;
+  const auto select = [](bool condition, uint32_t yes, uint32_t no) {
+    const uint32_t mask = 0u - static_cast<uint32_t>(condition);
+    return (yes & mask) | (no & ~mask);
+  };
+  uint32_t result = select(magnitude < 0x38800000u, subnormal, rounded);
+  result = select(magnitude >= 0x477ff000u, 0x7c00u, result);  // rounds to infinity
+  result = select(magnitude > 0x7f800000u, 0x7e00u, result);
+  return static_cast<uint16_t>(sign | result);
+}
 
 // IEEE binary16; conversion rounds half to even.
 struct Half {

@@ -10,8 +10,11 @@ A case file is a list:
 """
 
 import functools
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -62,6 +65,18 @@ class Refusal:
     error: type[Exception] = EtlabError
 
     operator_name = Case.operator_name
+
+
+def collect(attribute: str) -> dict[str, list[Any]]:
+    """The "CASES" or "REFUSALS" of every file in cases/, by operator."""
+    from kernels import cases as case_files
+
+    found: list[Any] = []
+    for module in pkgutil.iter_modules(case_files.__path__):
+        cases = importlib.import_module(f"{case_files.__name__}.{module.name}")
+        found += getattr(cases, attribute, [])
+    found.sort(key=lambda case: case.operator_name)
+    return {name: list(group) for name, group in groupby(found, lambda case: case.operator_name)}
 
 
 def _show(value: Any) -> str:

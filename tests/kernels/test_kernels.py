@@ -1,35 +1,21 @@
 """Runs the cases of every file in cases/ against eager, one test per operator and library."""
 
-import importlib
-import pkgutil
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from typing import Any
 
 import pytest
 import torch
 
 from etlab.runtime import _native
 from etlab.testing import check_kernel, run_kernel
-from kernels import cases as case_files
-from kernels.case import Case, Refusal
+from kernels.case import Case, Refusal, collect
 
 SHOWN_FAILURES = 8
 # Points its output at the memory of its input: tests/runtime runs it in programs.
 IN_PROGRAMS_ONLY = {"executorch_prim::et_view.default"}
 
 
-def _collect(attribute: str) -> dict[str, list[Any]]:
-    found: list[Any] = []
-    for module in pkgutil.iter_modules(case_files.__path__):
-        cases = importlib.import_module(f"{case_files.__name__}.{module.name}")
-        found += getattr(cases, attribute, [])
-    found.sort(key=lambda case: case.operator_name)
-    return {name: list(group) for name, group in groupby(found, lambda case: case.operator_name)}
-
-
-CASES: dict[str, list[Case]] = _collect("CASES")
-REFUSALS: dict[str, list[Refusal]] = _collect("REFUSALS")
+CASES: dict[str, list[Case]] = collect("CASES")
+REFUSALS: dict[str, list[Refusal]] = collect("REFUSALS")
 
 
 def _with_library(names: Iterable[str]) -> list[tuple[str, str]]:

@@ -41,7 +41,7 @@ using RealTypes = Concat<IntegralTypes, FloatTypes>;
 using AllTypes = Concat<RealTypes, TypeList<bool>>;
 // With the unsigned types that eager stores, copies and compares but hardly computes with.
 using StoredTypes = Concat<AllTypes, TypeList<uint16_t, uint32_t, uint64_t>>;
-// What values are computed in: every dtype but half and bfloat16, which are computed as float.
+// What values are computed in: half and bfloat16 as float, uint16 and uint32 as int64.
 using RealComputeTypes = Concat<IntegralTypes, WideFloatTypes>;
 using ComputeTypes = Concat<RealComputeTypes, TypeList<bool>>;
 
@@ -55,7 +55,16 @@ constexpr bool kIsReducedFloat = std::is_same_v<T, Half> || std::is_same_v<T, BF
 template <typename T>
 using ComputeType = std::conditional_t<kIsReducedFloat<T>, float, T>;
 inline ScalarType compute_type(ScalarType type) {
-  return type == ScalarType::kHalf || type == ScalarType::kBFloat16 ? ScalarType::kFloat : type;
+  switch (type) {
+    case ScalarType::kHalf:
+    case ScalarType::kBFloat16:
+      return ScalarType::kFloat;
+    case ScalarType::kUInt16:  // few operators have these; none needs loops of its own for them
+    case ScalarType::kUInt32:
+      return ScalarType::kLong;
+    default:
+      return type;
+  }
 }
 // The dtype of operators that answer integers with floats, such as exp and mean.
 inline ScalarType float_type(ScalarType type) {

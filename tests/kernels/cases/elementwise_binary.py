@@ -150,6 +150,14 @@ CASES = [
             reference=lambda a, b: torch.zeros_like(a),
         )
     ],
+    # Unsigned dtypes, of which eager has few operators.
+    *[
+        Case(
+            f"aten::{name}", (torch.tensor([7, 65535], dtype=dtype), torch.tensor([3], dtype=dtype))
+        )
+        for name in ["mul.out", "div.out", "eq.Tensor_out", "bitwise_xor.Tensor_out"]
+        for dtype in (torch.uint16, torch.uint32)
+    ],
     # alpha
     *[
         Case(f"aten::{name}.{overload}", (make_tensor(3, 5, dtype=dtype), other), {"alpha": 3})

@@ -75,6 +75,11 @@ def _cases() -> list[Case]:
 
 CASES = [
     *_cases(),
+    *[
+        Case(f"aten::{name}.out", (torch.tensor([0, 1, 40000], dtype=dtype),))
+        for name in ["exp", "ceil", "isnan"]
+        for dtype in (torch.uint16, torch.uint32)
+    ],
     # An output wider than the result, which is rounded to its own dtype first.
     Case("aten::exp.out", (make_tensor(7, dtype=torch.float16),), out_dtype=torch.float32),
     Case("aten::exp.out", (make_tensor(7, dtype=torch.bfloat16),), out_dtype=torch.float64),

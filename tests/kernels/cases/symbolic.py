@@ -53,6 +53,7 @@ COPY_INDEX = (
     "executorch_prim::et_copy_index.tensor(Tensor(a!) copy_to, Tensor copy_from, int index)"
     " -> Tensor(a!)"
 )
+ET_VIEW = "executorch_prim::et_view.default(Tensor self, int[] size, Tensor(a!) out) -> Tensor(a!)"
 ADD, MUL = _binary("add"), _binary("mul")
 
 CASES = [
@@ -105,4 +106,18 @@ REFUSALS = [
     Refusal(COPY_INDEX, (make_tensor(3, 5), make_tensor(5), -1), "negative"),
     Refusal(COPY_INDEX, (make_tensor(3, 5), make_tensor(5), 3), "cannot grow"),
     Refusal(COPY_INDEX, (make_tensor(3, 5), make_tensor(4), 0), "must have sizes"),
+    *[
+        Refusal(ET_VIEW, (make_tensor(3, 4), size, make_tensor(2, 6)), match)
+        for size, match in [
+            ([5, -1], "do not divide the 12 elements"),
+            ([-1, -1], "more than one open"),
+            ([-2, 6], "negative"),
+            ([0, -1], "do not divide"),
+            ([2, 5], "numbers of elements differ"),
+            ([2**40, 2**40], "more elements than memory can"),
+            ([12], "rank 1"),
+        ]
+    ],
+    Refusal(ET_VIEW, (make_tensor(4, 3).t(), [2, 6], make_tensor(2, 6)), "row by row"),
+    Refusal(ET_VIEW, (make_tensor(3, 4).half(), [2, 6], make_tensor(2, 6)), "one dtype"),
 ]
