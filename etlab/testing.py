@@ -43,7 +43,9 @@ class KernelOperator:
         if not isinstance(operator, str):
             overload, schema = operator, operator._schema
         elif "(" in operator:
-            schema = torch._C.parse_schema(operator)
+            # ExecuTorch spells the overload "default", which torch leaves out of names.
+            schema = torch._C.parse_schema(operator.replace(".default(", "(", 1))
+            return cls(operator.partition("(")[0], schema, None)
         else:
             namespace, _, rest = operator.partition("::")
             base, _, overload_name = rest.partition(".")
