@@ -1,1 +1,1 @@
-"""etlab.backends"""
+"""Backends, one folder each: a partitioner, a `preprocess`, and what runs its bytes."""

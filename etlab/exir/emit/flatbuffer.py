@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, cast
 
-import flatbuffers  # type: ignore[import-untyped]  # it ships no types
+import flatbuffers
 
 from etlab.exir.emit.fields import Items, OneOf, Scalar, Table, Tables, Text, table_fields
 
