@@ -11,7 +11,7 @@ from etlab.errors import InvalidArgumentError
 from etlab.runtime import _native
 from etlab.runtime.metadata import MethodMeta
 from etlab.runtime.nesting import flatten_inputs, unflatten_outputs
-from etlab.runtime.tensors import allocate_tensor, as_tensor, describe_tensor
+from etlab.runtime.tensors import allocate_tensor, as_tensor, describe_tensor, is_plain
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Method:
             )
         values = list(inputs)
         for index, value in enumerate(values):
-            if not isinstance(value, _PLAIN):
+            if not is_plain(value) and not isinstance(value, _NUMBERS):
                 values[index] = as_tensor(value, f"method '{self.name}', input {index}")
         described = [
             describe_tensor(value) if isinstance(value, torch.Tensor) else value for value in values
@@ -164,4 +164,4 @@ class Method:
         return f"Method({self._metadata!r})"
 
 
-_PLAIN = (bool, int, float, str, type(None))
+_NUMBERS = (bool, int, float, str, type(None))

@@ -3,6 +3,7 @@
 import enum
 import functools
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -99,7 +100,7 @@ class Runtime:
         verification: Verification = Verification.InternalConsistency,
         enable_etdump: bool = False,
         debug_buffer_size: int = 0,
-        data_path: Path | str | None = None,
+        data_path: Path | str | Sequence[Path | str] | None = None,
         memory_map: bool = False,
     ) -> Program:
         """Load a .pte program.
@@ -110,9 +111,9 @@ class Runtime:
             verification: accepted for ExecuTorch's sake; programs are always verified in full.
             enable_etdump: not supported yet; `Method.trace` records events in memory.
             debug_buffer_size: not supported yet; see `enable_etdump`.
-            data_path: external weights (.ptd), not supported yet.
-            memory_map: map the file instead of reading it: less memory for large models, but the
-                file must not be rewritten in place while the program is in use.
+            data_path: the .ptd file, or files, with what the program keeps outside.
+            memory_map: map the files instead of reading it: less memory for large models, but they
+                must not be rewritten in place while the program is in use.
 
         Raises:
             InvalidProgramError: damaged, truncated, foreign or newer than this runtime.
@@ -123,20 +124,24 @@ class Runtime:
             raise InvalidArgumentError(
                 f"verification: expected a Verification, got {verification!r}"
             )
-        if data_path is not None:
-            raise NotSupportedError(
-                "external data (.ptd) is not supported yet; export with the weights inside"
-            )
         if enable_etdump or debug_buffer_size:
             raise NotSupportedError(
                 "ETDump is not supported yet; record events with Method.trace(results=True)"
             )
+        if data_path is None:
+            tensor_files = []
+        elif isinstance(data_path, str | Path):
+            tensor_files = [os.fspath(data_path)]
+        else:
+            tensor_files = [os.fspath(path) for path in data_path]
         if isinstance(data, str | Path):
-            return Program(_native.Program.load_file(os.fspath(data), memory_map))
+            native = _native.Program.load_file(os.fspath(data), tensor_files, memory_map)
+            return Program(native)
         if isinstance(data, bytes | bytearray | memoryview):
-            return Program(_native.Program.load_bytes(bytes(data)))
+            return Program(_native.Program.load_bytes(bytes(data), tensor_files, memory_map))
         if hasattr(data, "read"):
-            return Program(_native.Program.load_bytes(bytes(data.read())))
+            content = bytes(data.read())
+            return Program(_native.Program.load_bytes(content, tensor_files, memory_map))
         raise InvalidArgumentError(
             "load_program: expected a path, bytes or an open binary file, got"
             f" {type(data).__name__}"

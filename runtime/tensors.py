@@ -29,6 +29,17 @@ def allocate_tensor(
     return torch.empty_strided(sizes, strides, dtype=dtype_of(scalar_type))
 
 
+def is_plain(value: Any) -> bool:
+    """Whether native code can read `value` as it is: an ordinary dense CPU tensor."""
+    return (
+        type(value) is torch.Tensor
+        and value.is_cpu
+        and value.layout is torch.strided
+        and not (value.is_quantized or value.is_conj() or value.is_neg())
+        and not torch._C._functorch.is_functorch_wrapped_tensor(value)
+    )
+
+
 def as_tensor(value: Any, what: str) -> torch.Tensor:
     """`value` as a dense CPU tensor over the same memory where that is possible.
 

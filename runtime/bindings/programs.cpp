@@ -24,18 +24,33 @@ const char* kind_name(ValueKind kind) {
   return "None";
 }
 
-std::unique_ptr<ProgramHandle> load_file(const std::string& path, bool map) {
+using Paths = std::vector<std::string>;
+
+std::vector<std::unique_ptr<const TensorFile>> load_tensor_files(const Paths& paths, bool map) {
+  std::vector<std::unique_ptr<const TensorFile>> files;
+  for (const std::string& path : paths) {
+    files.push_back(TensorFile::load(map ? map_file(path) : read_file(path)));
+  }
+  return files;
+}
+
+std::unique_ptr<ProgramHandle> load_file(const std::string& path, const Paths& tensor_files,
+                                         bool map) {
   py::gil_scoped_release release;
   return std::make_unique<ProgramHandle>(
-      ProgramHandle{Program::load(map ? map_file(path) : read_file(path)), py::object()});
+      ProgramHandle{Program::load(map ? map_file(path) : read_file(path),
+                                  load_tensor_files(tensor_files, map)),
+                    py::object()});
 }
 
 // bytes cannot change, so what was verified stays verified; the program keeps a reference.
-std::unique_ptr<ProgramHandle> load_bytes(const py::bytes& data) {
+std::unique_ptr<ProgramHandle> load_bytes(const py::bytes& data, const Paths& tensor_files,
+                                          bool map) {
   const auto view = static_cast<std::string_view>(data);
   auto source = view_memory({reinterpret_cast<const uint8_t*>(view.data()), view.size()});
   return std::make_unique<ProgramHandle>(
-      ProgramHandle{Program::load(std::move(source)), py::object(data)});
+      ProgramHandle{Program::load(std::move(source), load_tensor_files(tensor_files, map)),
+                    py::object(data)});
 }
 
 }  // namespace
@@ -71,8 +86,10 @@ void bind_programs(py::module_& module) {
       .def_readonly("input_spec", &MethodMeta::input_spec)
       .def_readonly("output_spec", &MethodMeta::output_spec);
   py::class_<ProgramHandle>(module, "Program")
-      .def_static("load_file", &load_file, py::arg("path"), py::arg("map") = false)
-      .def_static("load_bytes", &load_bytes, py::arg("data"))
+      .def_static("load_file", &load_file, py::arg("path"), py::arg("tensor_files") = Paths(),
+                  py::arg("map") = false)
+      .def_static("load_bytes", &load_bytes, py::arg("data"), py::arg("tensor_files") = Paths(),
+                  py::arg("map") = false)
       .def_property_readonly(
           "method_names",
           [](const ProgramHandle& self) { return self.program->method_names(); })

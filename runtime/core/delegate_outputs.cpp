@@ -54,7 +54,9 @@ class Marks {
 
 bool has_first_bytes(const schema::EValue& value) {
   const schema::Tensor* tensor = value.val_as_Tensor();
-  return tensor == nullptr || tensor->data_buffer_idx() > 0;
+  if (tensor == nullptr || tensor->data_buffer_idx() > 0) return true;
+  const schema::ExtraTensorInfo* extra = tensor->extra_tensor_info();
+  return extra != nullptr && extra->location() == schema::TensorDataLocation::EXTERNAL;
 }
 
 }  // namespace

@@ -18,6 +18,10 @@ constexpr size_t kHeaderWithSizeEnd = 40;   // and the size of the segment data
 constexpr char kIdentifier[] = "ET12";
 constexpr char kHeaderMagic[] = "eh00";
 
+constexpr size_t kTensorHeaderEnd = 48;  // u64: FlatBuffer offset and size, segment base and size
+constexpr char kTensorIdentifier[] = "FT01";
+constexpr char kTensorHeaderMagic[] = "FH01";
+
 bool has_text(Span<const uint8_t> file, size_t offset, const char* text) {
   return file.size() >= offset + 4 && std::equal(text, text + 4, file.begin() + offset);
 }
@@ -33,6 +37,18 @@ std::string printable(Span<const uint8_t> bytes) {
   std::string text;
   for (const uint8_t byte : bytes) text += byte >= 32 && byte < 127 ? static_cast<char>(byte) : '?';
   return text;
+}
+
+// The segments behind the FlatBuffer; a size of 0 means up to the end of the file.
+Span<const uint8_t> segments_of(Span<const uint8_t> file, uint64_t flatbuffer_end, uint64_t base,
+                                uint64_t size, const char* what) {
+  ETLAB_CHECK(base >= flatbuffer_end && base <= file.size(), kInvalidProgram, what,
+              ": header puts the segments at ", base, ", the FlatBuffer ends at ", flatbuffer_end,
+              " and the file at ", file.size(), " (truncated?)");
+  const size_t rest = file.size() - static_cast<size_t>(base);
+  ETLAB_CHECK(size <= rest, kInvalidProgram, what, ": header promises ", size,
+              " bytes of segments, the file has ", rest, " (truncated?)");
+  return file.subspan(static_cast<size_t>(base), size != 0 ? static_cast<size_t>(size) : rest);
 }
 
 }  // namespace
@@ -58,17 +74,31 @@ FileLayout read_file_header(Span<const uint8_t> file) {
   FileLayout layout{file.subspan(0, static_cast<size_t>(program_size)), {}};
   if (segment_base == 0) return layout;
 
-  ETLAB_CHECK(segment_base >= program_size && segment_base <= file.size(), kInvalidProgram,
-              "program: header puts the segments at ", segment_base, ", the program ends at ",
-              program_size, " and the file at ", file.size(), " (truncated?)");
-  const size_t rest = file.size() - static_cast<size_t>(segment_base);
   const bool has_size = header_length >= kHeaderWithSizeEnd - kHeaderOffset;
-  const uint64_t segment_size = has_size ? read_number(file, 32, 8) : rest;
-  ETLAB_CHECK(segment_size <= rest, kInvalidProgram, "program: header promises ", segment_size,
-              " bytes of segments, the file has ", rest, " (truncated?)");
-  const size_t size = segment_size != 0 ? static_cast<size_t>(segment_size) : rest;
-  layout.segments = file.subspan(static_cast<size_t>(segment_base), size);
+  layout.segments = segments_of(file, program_size, segment_base,
+                                has_size ? read_number(file, 32, 8) : 0, "program");
   return layout;
+}
+
+FileLayout read_tensor_file_header(Span<const uint8_t> file) {
+  ETLAB_CHECK(file.size() >= kTensorHeaderEnd, kInvalidProgram, "tensor file: ", file.size(),
+              " bytes are too few for a .ptd file");
+  ETLAB_CHECK(has_text(file, kIdentifierOffset, kTensorIdentifier) &&
+                  has_text(file, kHeaderOffset, kTensorHeaderMagic),
+              kInvalidProgram, "tensor file: bytes 4 to 12 are '",
+              printable(file.subspan(kIdentifierOffset, 8)), "', a .ptd file has '",
+              kTensorIdentifier, kTensorHeaderMagic, "' there");
+  const uint64_t header_length = read_number(file, 12, 4);
+  ETLAB_CHECK(header_length >= kTensorHeaderEnd - kHeaderOffset, kInvalidProgram,
+              "tensor file: header of ", header_length, " bytes, at least 40 expected");
+  const uint64_t begin = read_number(file, 16, 8);
+  const uint64_t size = read_number(file, 24, 8);
+  ETLAB_CHECK(begin <= file.size() && size <= file.size() - begin, kInvalidProgram,
+              "tensor file: header puts ", size, " bytes of FlatBuffer at ", begin,
+              ", the file has ", file.size(), " (truncated?)");
+  const Span<const uint8_t> flatbuffer = file.subspan(0, static_cast<size_t>(begin + size));
+  return {flatbuffer, segments_of(file, flatbuffer.size(), read_number(file, 32, 8),
+                                  read_number(file, 40, 8), "tensor file")};
 }
 
 }  // namespace etlab

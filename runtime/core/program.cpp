@@ -28,17 +28,22 @@ const schema::Program& verified_root(const FileLayout& layout) {
 
 }  // namespace
 
-std::unique_ptr<const Program> Program::load(std::unique_ptr<DataSource> source) {
-  const FileLayout layout = read_file_header(source->bytes());
-  const schema::Program& root = verified_root(layout);
-  verify_program(root, ProgramData(root, layout), layout.flatbuffer.size());
-  return std::unique_ptr<const Program>(new Program(std::move(source), root, layout));
+std::unique_ptr<const Program> Program::load(
+    std::unique_ptr<DataSource> source,
+    std::vector<std::unique_ptr<const TensorFile>> external) {
+  return std::unique_ptr<const Program>(new Program(std::move(source), std::move(external)));
 }
 
-Program::Program(std::unique_ptr<DataSource> source, const schema::Program& root,
-                 const FileLayout& layout)
-    : source_(std::move(source)), root_(root), data_(root, layout) {
-  for (const schema::ExecutionPlan* plan : *root.execution_plan()) {
+Program::Program(std::unique_ptr<DataSource> source,
+                 std::vector<std::unique_ptr<const TensorFile>> external)
+    : source_(std::move(source)), external_(std::move(external)),
+      layout_(read_file_header(source_->bytes())), root_(verified_root(layout_)),
+      data_(root_, layout_, external_) {
+  for (size_t i = 0; i < external_.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) external_[i]->require_other_names(*external_[k]);
+  }
+  verify_program(root_, data_, layout_.flatbuffer.size());
+  for (const schema::ExecutionPlan* plan : *root_.execution_plan()) {
     method_names_.push_back(plan->name()->str());
   }
 }

@@ -16,7 +16,11 @@ namespace etlab {
 class Program {
  public:
   // Throws kInvalidProgram (damaged, foreign, truncated, newer) or kNotSupported.
-  static std::unique_ptr<const Program> load(std::unique_ptr<DataSource> source);
+  // `external` are .ptd files with tensors and named data that the program leaves to them; a name
+  // must stand in one of them only.
+  static std::unique_ptr<const Program> load(
+      std::unique_ptr<DataSource> source,
+      std::vector<std::unique_ptr<const TensorFile>> external = {});
 
   const std::vector<std::string>& method_names() const { return method_names_; }
   // Throws kNotFound listing the names there are.
@@ -25,10 +29,12 @@ class Program {
   const ProgramData& data() const { return data_; }
 
  private:
-  Program(std::unique_ptr<DataSource> source, const schema::Program& root,
-          const FileLayout& layout);
+  Program(std::unique_ptr<DataSource> source,
+          std::vector<std::unique_ptr<const TensorFile>> external);
 
   std::unique_ptr<DataSource> source_;
+  std::vector<std::unique_ptr<const TensorFile>> external_;
+  FileLayout layout_;
   const schema::Program& root_;
   ProgramData data_;
   std::vector<std::string> method_names_;  // in the file's order

@@ -76,12 +76,24 @@ Span<const uint8_t> ProgramData::delegate_payload(
   return data == nullptr ? Span<const uint8_t>() : Span<const uint8_t>(data->data(), data->size());
 }
 
+Span<const uint8_t> ProgramData::external(std::string_view key, const Tensor& like) const {
+  for (const auto& file : external_) {
+    if (file->has(key)) return file->tensor(key, like);
+  }
+  fail(ErrorKind::kNotFound, "external tensor '", key, "' is in none of the ", external_.size(),
+       " tensor files; give the .ptd file of the program as data_path");
+}
+
 Span<const uint8_t> ProgramData::get(std::string_view key) const {
   for (uint32_t i = 0; i < count(root_.named_data()); ++i) {
     const schema::NamedData& item = *root_.named_data()->Get(i);
     if (item.key()->string_view() == key) return segment(item.segment_index());
   }
-  fail(ErrorKind::kNotFound, "named data: the program has nothing under '", key, "'");
+  for (const auto& file : external_) {
+    if (file->has(key)) return file->get(key);
+  }
+  fail(ErrorKind::kNotFound, "named data: neither the program nor its ", external_.size(),
+       " tensor files have anything under '", key, "'");
 }
 
 }  // namespace etlab

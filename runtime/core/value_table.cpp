@@ -38,6 +38,17 @@ Tensor shaped_tensor(const schema::Tensor& description) {
                 is_static ? ShapeDynamism::kStatic : ShapeDynamism::kDynamicBound);
 }
 
+bool is_external(const schema::Tensor& description) {
+  const schema::ExtraTensorInfo* extra = description.extra_tensor_info();
+  return extra != nullptr && extra->location() == schema::TensorDataLocation::EXTERNAL;
+}
+
+Span<const uint8_t> external_bytes(const Program& program, const schema::Tensor& description) {
+  const std::string_view name =
+      description.extra_tensor_info()->fully_qualified_name()->string_view();
+  return program.data().external(name, shaped_tensor(description));
+}
+
 }  // namespace
 
 ValueTable::ValueTable(const Program& program, const schema::ExecutionPlan& plan) {
@@ -85,7 +96,9 @@ void ValueTable::make_values(const Program& program, const schema::ExecutionPlan
     if (extra != nullptr && extra->fully_qualified_name() != nullptr) {
       named_state_.push_back({extra->fully_qualified_name()->str(), &tensors_.back()});
     }
-    if (tensor->data_buffer_idx() > 0) {
+    if (is_external(*tensor)) {
+      initial_bytes_.push_back({&tensors_.back(), external_bytes(program, *tensor)});
+    } else if (tensor->data_buffer_idx() > 0) {
       const size_t list = extra == nullptr ? 0 : extra->mutable_data_segments_idx();
       initial_bytes_.push_back({&tensors_.back(),
                                 program.data().initial_value(list, tensor->data_buffer_idx(),
@@ -140,6 +153,9 @@ Tensor ValueTable::make_tensor(const Program& program, const schema::Tensor& des
   const size_t nbytes = tensor.nbytes();
   if (const schema::AllocationDetails* place = description.allocation_info()) {
     tensor.set_data(arenas_[place->memory_id()].data() + offset_of(*place), nbytes);
+  } else if (is_external(description)) {
+    const Span<const uint8_t> bytes = external_bytes(program, description);
+    tensor.set_data(const_cast<uint8_t*>(bytes.data()), nbytes, /*is_read_only=*/true);
   } else if (description.data_buffer_idx() > 0) {
     const Span<const uint8_t> bytes = program.data().constant(
         description.data_buffer_idx(), nbytes, element_size(tensor.type()));

@@ -21,6 +21,11 @@ size_t count(const flatbuffers::Vector<T>* vector) {
   return vector == nullptr ? 0 : vector->size();
 }
 
+bool is_external(const schema::Tensor& tensor) {
+  return tensor.extra_tensor_info() != nullptr &&
+         tensor.extra_tensor_info()->location() == schema::TensorDataLocation::EXTERNAL;
+}
+
 class PlanVerifier {
  public:
   PlanVerifier(const schema::ExecutionPlan& plan, const ProgramData& data, WorkBudget& budget)
@@ -184,20 +189,22 @@ class PlanVerifier {
       if (extra->fully_qualified_name() != nullptr) {
         budget_.spend(checked_text(extra->fully_qualified_name(), where_.c_str()).size());
       }
-      if (extra->location() != schema::TensorDataLocation::SEGMENT) {
-        refuse(ErrorKind::kNotSupported, "its data is in an external .ptd file, which is not "
-               "supported yet; export with the weights inside (external_constants=False)");
-      }
       if (extra->device_type() != schema::DeviceType::CPU) {
         refuse(ErrorKind::kNotSupported, "it lies on device type ",
                static_cast<int>(extra->device_type()), "; this runtime has the CPU only");
       }
     }
-    if (const schema::AllocationDetails* place = tensor.allocation_info()) {
-      verify_allocation(*place, nbytes, element_size(type));
-      if (tensor.data_buffer_idx() > 0) {
-        data_.initial_value(list, tensor.data_buffer_idx(), nbytes);
-      }
+    const schema::AllocationDetails* place = tensor.allocation_info();
+    if (place != nullptr) verify_allocation(*place, nbytes, element_size(type));
+    if (tensor.extra_tensor_info() != nullptr) {
+      const auto location = static_cast<int>(tensor.extra_tensor_info()->location());
+      require(location == 0 || location == 1, "location ", location, " of its data is unknown");
+    }
+    if (is_external(tensor)) {
+      require(tensor.extra_tensor_info()->fully_qualified_name() != nullptr,
+              "its data is in a tensor file, but it has no name");
+    } else if (tensor.data_buffer_idx() > 0 && place != nullptr) {
+      data_.initial_value(list, tensor.data_buffer_idx(), nbytes);
     } else if (tensor.data_buffer_idx() > 0) {
       data_.constant(tensor.data_buffer_idx(), nbytes, element_size(type));
     }

@@ -81,8 +81,8 @@ def test_other_arguments_are_refused_in_words(compiled):
         Runtime.get().load_program(3)
     with pytest.raises(errors.InvalidArgumentError, match="expected a Verification"):
         Runtime.get().load_program(compiled("mlp"), verification=7)
-    with pytest.raises(errors.NotSupportedError, match="ptd"):
-        Runtime.get().load_program(compiled("mlp"), data_path="weights.ptd")
+    with pytest.raises(errors.NotSupportedError, match="ETDump"):
+        Runtime.get().load_program(compiled("mlp"), enable_etdump=True)
 
 
 def test_unknown_method_lists_those_there_are(load):
