@@ -1,6 +1,8 @@
 """Nested inputs and outputs by the pytree texts that a program carries."""
 
 import functools
+import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,10 +10,32 @@ from torch.utils import _pytree as pytree
 
 from etlab.errors import InvalidArgumentError, InvalidProgramError
 
+# What a file may name in the text of a nesting; torch would import any module that stands there.
+_HARMLESS_FACTORIES = {"list", "dict", "set", "tuple", "int", "float", "str", "bool"}
+
+
+def _refuse_imports(item: Any) -> None:
+    """Raise when reading a piece of pytree text would import a module that the file chooses."""
+    if isinstance(item, dict):
+        if "default_factory_module" in item:
+            factory = (item["default_factory_module"], item.get("default_factory_name"))
+            if factory[0] != "builtins" or factory[1] not in _HARMLESS_FACTORIES:
+                raise ValueError(f"it names {factory[0]}.{factory[1]}")
+        if "__enum__" in item and str(item.get("fqn")).partition(":")[0] not in sys.modules:
+            raise ValueError(f"it names {item.get('fqn')}, import its module first")
+        for value in item.values():
+            _refuse_imports(value)
+    elif isinstance(item, list):
+        for value in item:
+            _refuse_imports(value)
+    elif isinstance(item, str) and ("__enum__" in item or "default_factory_module" in item):
+        _refuse_imports(json.loads(item))  # contexts are JSON within JSON
+
 
 @functools.lru_cache(maxsize=256)
 def _parse(text: str) -> pytree.TreeSpec:
     try:
+        _refuse_imports(json.loads(text))
         return pytree.treespec_loads(text)
     except Exception as error:  # the text is a file's: anything may be wrong with it
         raise InvalidProgramError(

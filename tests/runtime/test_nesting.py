@@ -1,0 +1,73 @@
+import collections
+import enum
+import json
+import sys
+
+import pytest
+from torch.utils import _pytree as pytree
+
+from etlab import errors
+from etlab.runtime.nesting import flatten_inputs, unflatten_outputs
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+def _text(value):
+    return pytree.treespec_dumps(pytree.tree_flatten(value)[1])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        (1, [2, 3]),
+        {"b": 1, "a": (2, None)},
+        collections.OrderedDict(x=1, y=[2]),
+        collections.defaultdict(list, a=1),
+        collections.deque([1, 2]),
+    ],
+)
+def test_outputs_come_back_as_they_were(value):
+    leaves = pytree.tree_leaves(value)
+    assert unflatten_outputs("forward", _text(value), leaves) == value
+
+
+def test_files_without_nesting_give_flat_lists():
+    assert flatten_inputs("forward", "", [1, 2], {}) == [1, 2]
+    assert unflatten_outputs("forward", "", [1, 2]) == [1, 2]
+    with pytest.raises(errors.InvalidArgumentError, match="give them by position"):
+        flatten_inputs("forward", "", [1], {"x": 2})
+
+
+def test_wrong_number_of_outputs_is_refused():
+    with pytest.raises(
+        errors.InvalidProgramError, match="describes 2 nested outputs but returns 1"
+    ):
+        unflatten_outputs("forward", _text((1, 2)), [1])
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "[1, {}]", "[" * 100000, '[9, {"type": null}]', "null"]
+)
+def test_damaged_text_is_refused_in_words(text):
+    with pytest.raises(errors.InvalidProgramError, match=r"use execute\(\) with flat inputs"):
+        unflatten_outputs("forward", text, [1])
+
+
+def test_no_module_is_imported_for_a_file():
+    assert "antigravity" not in sys.modules
+    factory = _text(collections.defaultdict(list, a=1)).replace("builtins", "antigravity")
+    protocol, spec = json.loads(_text({"a": 1}))
+    key = {"__enum__": True, "fqn": "antigravity:geohash", "name": "x"}
+    spec["context"] = json.dumps([key])
+    for text in (factory, json.dumps([protocol, spec])):
+        with pytest.raises(errors.InvalidProgramError, match="antigravity"):
+            unflatten_outputs("forward", text, [1])
+    assert "antigravity" not in sys.modules
+
+
+def test_keys_of_known_enums_are_read():
+    value = {Color.RED: 1}
+    assert unflatten_outputs("forward", _text(value), [1]) == value
