@@ -68,7 +68,7 @@ ETLAB_INLINE F erf_of(F x) {
 ETLAB_INLINE F log_of(F x) {
   const Mask is_tiny = less(x, splat(1.17549435e-38f));
   const F scaled = select(is_tiny, x * splat(16777216.0f), x);
-  const I bits = bits_of(scaled);
+  const I bits = bits_of(absolute(scaled));  // with a sign the difference would overflow
   const I offset = bits - splat_int(0x3f3504f3);
   const F mantissa = float_of_bits((offset & splat_int(0x007fffff)) + splat_int(0x3f3504f3));
   const F exponent = to_float(offset >> 23) - select(is_tiny, splat(24.0f), zero());
