@@ -129,6 +129,12 @@ def judged_cases(name: str, *, complete: bool = False) -> list[Case]:
     return cases if complete else representatives(cases)
 
 
+def cases_by_dtype(name: str) -> list[Case]:
+    """One case for each dtype of the first tensor."""
+    cases = reversed(judged_cases(name))
+    return list({dtypes_of(case)[:1]: case for case in cases}.values())
+
+
 def samples(name: str, *, complete: bool = False) -> Iterator[Sample]:
     """The programs of one operator: one a combination of dtypes, or all that eager can judge."""
     operator = functional_of(name)
@@ -177,7 +183,8 @@ def make_sample(operator: torch._ops.OpOverload, case: Case) -> Sample | None:
         result = operator(*args, **kwargs)
     except (RuntimeError, IndexError):
         return None
-    expected = [item.contiguous() for item in pytree.tree_leaves(result)]
+    judged = case.reference(*args, **kwargs) if case.reference else result
+    expected = [item.contiguous() for item in pytree.tree_leaves(judged)]
     graph = single_call_graph(operator, plain, tree, result)
     config = ExecutorchBackendConfig(remove_view_copy=False)
     manager = lower_to_executorch({"forward": graph}, config=config)

@@ -25,7 +25,6 @@ _HALF_MODULUS = "converts bfloat16 operands before it promotes them"
 _INTEGER_POWER = "computes integer powers in float64, so they do not wrap around"
 _MIXED = "refuses weights of another dtype than the input's"
 _ROUNDING = "rounds interpolated integers otherwise than eager"
-_COORDINATES = "computes coordinates in halves"
 _SUMS = "sums halves in halves: the error grows with the number of elements"
 
 # Operator and element types to the reason; None stands for every combination of element types.
@@ -47,7 +46,6 @@ DEFECTS: dict[tuple[str, tuple[torch.dtype, ...] | None], str] = {
     ("aten::_upsample_bilinear2d_aa.out", (torch.uint8,)): _ROUNDING,
     ("aten::upsample_bilinear2d.vec_out", (torch.uint8,)): _ROUNDING,
     **{("aten::native_layer_norm.out", (half,)): _SUMS for half in _HALVES},
-    **{("aten::grid_sampler_2d.out", (half, half)): _COORDINATES for half in _HALVES},
     **{
         (name, (half, *[torch.float32] * count)): _MIXED
         for half in _HALVES
@@ -57,6 +55,11 @@ DEFECTS: dict[tuple[str, tuple[torch.dtype, ...] | None], str] = {
             ("aten::native_layer_norm.out", 2),
         )
     },
+}
+
+# Calls that the official exporter turns into something else.
+EXPORTER_DEFECTS = {
+    ("aten::pow.Tensor_Scalar_out", (torch.bool,)): "exports a boolean exponent as an integer",
 }
 
 

@@ -45,11 +45,11 @@ def write_delegated(folder: Path) -> None:
 
 def exported_operators() -> Iterator[tuple[str, Callable[[], ExportedProgram]]]:
     """Every sample of the corpus as a module of one call."""
-    from interop.corpus import CASES, functional_of, is_in_corpus, judged_cases, one_call_module
+    from interop.corpus import CASES, cases_by_dtype, functional_of, is_in_corpus, one_call_module
 
     for name in CASES:
         if is_in_corpus(name):
-            for number, case in enumerate(judged_cases(name)):
+            for number, case in enumerate(cases_by_dtype(name)):
                 operator = functional_of(name)
                 assert operator is not None
                 module, inputs = one_call_module(operator, case)

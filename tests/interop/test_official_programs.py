@@ -12,6 +12,7 @@ import pytest
 import torch
 from interop import corpus, models
 from interop.official import flatten
+from interop.official_defects import EXPORTER_DEFECTS, RARE_DTYPES
 from interop.official_programs import official_programs
 from torch import nn
 
@@ -74,11 +75,13 @@ def test_official_program_of_an_operator_runs(
 ) -> None:
     operator = corpus.functional_of(name)
     assert operator is not None
-    for number, case in enumerate(corpus.judged_cases(name)):
+    for number, case in enumerate(corpus.cases_by_dtype(name)):
         program = operator_programs[f"{name} {number}"]
         sample = corpus.make_sample(operator, case)
         if isinstance(program, str) or sample is None:
             continue  # the official exporter, or eager, refuses this call
+        if RARE_DTYPES & set(sample.dtypes) or (name, sample.dtypes) in EXPORTER_DEFECTS:
+            continue
         actual = _load(program).execute(sample.inputs)
         for index, (got, want) in enumerate(zip(actual, sample.expected, strict=True)):
             assert_same(got, want, f"{sample.text} output {index}")
