@@ -82,6 +82,8 @@ def test_choosing_a_quantizer_changes_the_numbers(chromium, foreign_requests, la
     page.set_default_timeout(SECONDS)
     foreign = foreign_requests(page)
     page.goto(lab)
+    # A cell that is run before its kernel answers asks which kernel to take.
+    page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').first.wait_for()
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
 
