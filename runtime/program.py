@@ -54,7 +54,10 @@ class Program:
         return self._methods[name]
 
     def new_method(self, name: str) -> Method:
-        """The method `name` with arenas and state of its own; raises as `load_method`."""
+        """The method `name` with memory of its own; raises as `load_method`.
+
+        Its state is its own too, unless the program was exported with state that its methods share.
+        """
         return Method(_native.Method.load(self._native, name), self.metadata(name))
 
     def metadata(self, method_name: str) -> MethodMeta:

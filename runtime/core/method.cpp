@@ -51,7 +51,7 @@ std::unique_ptr<Method> Method::load(const Program& program, std::string_view na
 }
 
 Method::Method(const Program& program, const schema::ExecutionPlan& plan)
-    : plan_(plan), name_(plan.name()->str()), values_(program, plan), binder_(plan, values_),
+    : plan_(plan), shared_state_(program.shared_state()), name_(plan.name()->str()), values_(program, plan), binder_(plan, values_),
       context_(ThreadPool::shared(), &interrupt_) {
   find_kernels();
   make_delegates(program);
@@ -147,8 +147,14 @@ void Method::make_instructions() {
   }
 }
 
-std::unique_lock<std::timed_mutex> Method::wait_for_turn(Poller* poller) {
-  std::unique_lock<std::timed_mutex> lock(turn_, std::defer_lock);
+Method::Turn Method::wait_for_turn(Poller* poller) {
+  Turn turn{wait_for(turn_, poller), {}};
+  if (!shared_state_.is_empty()) turn.shared = wait_for(shared_state_.turn(), poller);
+  return turn;
+}
+
+std::unique_lock<std::timed_mutex> Method::wait_for(std::timed_mutex& mutex, Poller* poller) {
+  std::unique_lock<std::timed_mutex> lock(mutex, std::defer_lock);
   if (poller == nullptr) {
     lock.lock();
     return lock;
@@ -162,7 +168,7 @@ std::unique_lock<std::timed_mutex> Method::wait_for_turn(Poller* poller) {
 
 void Method::run(Span<const Value> inputs, const RunOptions& options,
                  const TakeOutputs& take_outputs) {
-  const auto lock = wait_for_turn(options.poller);
+  const Turn turn = wait_for_turn(options.poller);
   // Whatever happens, nothing of the caller's memory is left in the method.
   struct RestoreAtEnd {
     ValueTable& values;
@@ -276,12 +282,12 @@ void Method::rethrow(size_t index) const {
 }
 
 void Method::with_state(Poller* poller, const StateBody& body) {
-  const auto lock = wait_for_turn(poller);
+  const Turn turn = wait_for_turn(poller);
   body(values_.named_state());
 }
 
 void Method::reset_state(Poller* poller) {
-  const auto lock = wait_for_turn(poller);
+  const Turn turn = wait_for_turn(poller);
   values_.reset_state();
 }
 

@@ -77,7 +77,12 @@ class Method {
   void find_kernels();
   void make_delegates(const Program& program);
   void make_instructions();
-  std::unique_lock<std::timed_mutex> wait_for_turn(Poller* poller);
+  struct Turn {
+    std::unique_lock<std::timed_mutex> own;
+    std::unique_lock<std::timed_mutex> shared;  // unlocked when the program has no shared state
+  };
+  Turn wait_for_turn(Poller* poller);
+  std::unique_lock<std::timed_mutex> wait_for(std::timed_mutex& mutex, Poller* poller);
   void execute(const RunOptions& options);
   size_t step(size_t index);
   bool is_true(size_t value) const;
@@ -85,6 +90,7 @@ class Method {
   std::string place(size_t index) const;
 
   const schema::ExecutionPlan& plan_;
+  SharedState& shared_state_;
   std::string name_;
   mutable ValueTable values_;
   InputBinder binder_;

@@ -46,6 +46,7 @@ Program::Program(std::unique_ptr<DataSource> source,
   for (const schema::ExecutionPlan* plan : *root_.execution_plan()) {
     method_names_.push_back(plan->name()->str());
   }
+  shared_state_ = std::make_unique<SharedState>(root_);
 }
 
 const schema::ExecutionPlan& Program::plan(std::string_view method) const {

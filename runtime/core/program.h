@@ -5,14 +5,15 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/core/arenas.h"
 #include "runtime/core/data_source.h"
 #include "runtime/core/program_data.h"
 #include "runtime/core/schema.h"
 
 namespace etlab {
 
-// A loaded and fully verified .pte file. It is not changed by anything that runs; methods refer to
-// it and must not outlive it.
+// A loaded and fully verified .pte file. Nothing that runs changes it, except for the state that its
+// methods share; methods refer to it and must not outlive it.
 class Program {
  public:
   // Throws kInvalidProgram (damaged, foreign, truncated, newer) or kNotSupported.
@@ -27,6 +28,8 @@ class Program {
   const schema::ExecutionPlan& plan(std::string_view method) const;
   const schema::Program& root() const { return root_; }
   const ProgramData& data() const { return data_; }
+  // Of the methods together; the one thing that runs change here.
+  SharedState& shared_state() const { return *shared_state_; }
 
  private:
   Program(std::unique_ptr<DataSource> source,
@@ -38,6 +41,7 @@ class Program {
   const schema::Program& root_;
   ProgramData data_;
   std::vector<std::string> method_names_;  // in the file's order
+  std::unique_ptr<SharedState> shared_state_;
 };
 
 }  // namespace etlab

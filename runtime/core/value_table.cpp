@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/core/arenas.h"
 #include "runtime/core/error.h"
 #include "runtime/schema/program_generated.h"
 
 namespace etlab {
 
 namespace {
-
-// Delegates may read a little past a tensor; planners leave this much at the end of an arena.
-constexpr size_t kArenaPadding = 64;
 
 template <typename T>
 size_t count(const flatbuffers::Vector<T>* vector) {
@@ -51,30 +49,31 @@ Span<const uint8_t> external_bytes(const Program& program, const schema::Tensor&
 
 }  // namespace
 
-ValueTable::ValueTable(const Program& program, const schema::ExecutionPlan& plan) {
-  make_arenas(plan);
+ValueTable::ValueTable(const Program& program, const schema::ExecutionPlan& plan)
+    : shared_state_(program.shared_state()) {
+  make_arenas(program, plan);
   make_values(program, plan);
   give_memory_to_outputs(plan);
   find_changed_values(plan);
   first_tensors_ = tensors_;
-  load_initial_bytes();  // arenas are new and zero
+  // Own arenas are new and zero; shared ones may be in use by another method already.
+  const std::lock_guard<std::timed_mutex> lock(shared_state_.turn());
+  for (const InitialBytes& initial : initial_bytes_) {
+    if (!initial.is_shared || shared_state_.claim_initial_bytes(initial.tensor->raw())) {
+      load(initial);
+    }
+  }
 }
 
-// An arena gets what its tensors reach, not what the program declares: a number in a file alone
-// must not reserve memory.
-void ValueTable::make_arenas(const schema::ExecutionPlan& plan) {
-  std::vector<size_t> needed(std::max<size_t>(count(plan.non_const_buffer_sizes()), 1), 0);
-  for (uint32_t i = 0; i < count(plan.values()); ++i) {
-    const schema::Tensor* tensor = plan.values()->Get(i)->val_as_Tensor();
-    if (tensor == nullptr || tensor->allocation_info() == nullptr) continue;
-    const schema::AllocationDetails& place = *tensor->allocation_info();
-    size_t& end = needed[place.memory_id()];
-    end = std::max(end, static_cast<size_t>(offset_of(place)) + shaped_tensor(*tensor).nbytes());
-  }
-  arenas_.emplace_back();  // arena 0 does not exist
-  for (size_t i = 1; i < needed.size(); ++i) {
-    const size_t bytes = needed[i] == 0 ? 0 : needed[i] + kArenaPadding;
-    arenas_.emplace_back(bytes, "memory planned for activations");
+void ValueTable::make_arenas(const Program& program, const schema::ExecutionPlan& plan) {
+  const std::vector<size_t> extents = arena_extents(plan);
+  for (size_t i = 0; i < extents.size(); ++i) {
+    if (AlignedBuffer* shared = program.shared_state().arena(i)) {
+      arenas_.push_back({shared->data(), shared->size()});
+      continue;
+    }
+    own_arenas_.emplace_back(extents[i], "memory planned for activations");
+    arenas_.push_back({own_arenas_.back().data(), extents[i]});
   }
 }
 
@@ -96,13 +95,15 @@ void ValueTable::make_values(const Program& program, const schema::ExecutionPlan
     if (extra != nullptr && extra->fully_qualified_name() != nullptr) {
       named_state_.push_back({extra->fully_qualified_name()->str(), &tensors_.back()});
     }
+    const bool is_shared =
+        shared_state_.arena(tensor->allocation_info()->memory_id()) != nullptr;
     if (is_external(*tensor)) {
-      initial_bytes_.push_back({&tensors_.back(), external_bytes(program, *tensor)});
+      initial_bytes_.push_back({&tensors_.back(), external_bytes(program, *tensor), is_shared});
     } else if (tensor->data_buffer_idx() > 0) {
       const size_t list = extra == nullptr ? 0 : extra->mutable_data_segments_idx();
-      initial_bytes_.push_back({&tensors_.back(),
-                                program.data().initial_value(list, tensor->data_buffer_idx(),
-                                                             tensors_.back().nbytes())});
+      const Span<const uint8_t> bytes = program.data().initial_value(
+          list, tensor->data_buffer_idx(), tensors_.back().nbytes());
+      initial_bytes_.push_back({&tensors_.back(), bytes, is_shared});
     }
   }
   for (uint32_t i = 0; i < number; ++i) {
@@ -231,17 +232,15 @@ void ValueTable::restore() {
 }
 
 void ValueTable::reset_state() {
-  for (const AlignedBuffer& arena : arenas_) {
-    if (arena.size() != 0) std::memset(arena.data(), 0, arena.size());
+  for (const Span<uint8_t> arena : arenas_) {
+    if (!arena.empty()) std::memset(arena.data(), 0, arena.size());
   }
-  load_initial_bytes();
+  for (const InitialBytes& initial : initial_bytes_) load(initial);
 }
 
-void ValueTable::load_initial_bytes() {
-  for (const InitialBytes& initial : initial_bytes_) {
-    if (initial.bytes.empty()) continue;
-    std::memcpy(initial.tensor->raw(), initial.bytes.data(), initial.bytes.size());
-  }
+void ValueTable::load(const InitialBytes& initial) {
+  if (initial.bytes.empty()) return;
+  std::memcpy(initial.tensor->raw(), initial.bytes.data(), initial.bytes.size());
 }
 
 void ValueTable::move(size_t from, size_t to) {
@@ -257,7 +256,7 @@ void ValueTable::move(size_t from, size_t to) {
 
 size_t ValueTable::arena_bytes() const {
   size_t total = 0;
-  for (const AlignedBuffer& arena : arenas_) total += arena.size();
+  for (const Span<uint8_t> arena : arenas_) total += arena.size();
   return total;
 }
 

@@ -42,6 +42,7 @@ class ValueTable {
   struct InitialBytes {
     Tensor* tensor;
     Span<const uint8_t> bytes;
+    bool is_shared;  // with other methods of the program
   };
   struct ChangedValue {
     size_t index;
@@ -53,15 +54,17 @@ class ValueTable {
     size_t position;
   };
 
-  void make_arenas(const schema::ExecutionPlan& plan);
+  void make_arenas(const Program& program, const schema::ExecutionPlan& plan);
   void make_values(const Program& program, const schema::ExecutionPlan& plan);
   Value make_value(const Program& program, const schema::ExecutionPlan& plan, size_t index);
   Tensor make_tensor(const Program& program, const schema::Tensor& description);
   void give_memory_to_outputs(const schema::ExecutionPlan& plan);
   void find_changed_values(const schema::ExecutionPlan& plan);
-  void load_initial_bytes();
+  static void load(const InitialBytes& initial);
 
-  std::vector<AlignedBuffer> arenas_;
+  SharedState& shared_state_;
+  std::vector<AlignedBuffer> own_arenas_;
+  std::vector<Span<uint8_t>> arenas_;  // own and shared
   std::vector<AlignedBuffer> output_memory_;
   std::vector<Tensor> tensors_;
   std::vector<Tensor> first_tensors_;  // as loaded

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from etlab import errors
+from etlab.runtime import Runtime
 from etlab.testing import assert_same
 
 
@@ -37,3 +38,54 @@ def test_new_method_has_state_of_its_own(load):
     one, other = program.new_method("forward"), program.new_method("forward")
     one.execute([torch.ones(3)])
     assert_same(other.execute([torch.ones(3)])[0], torch.full((3,), 4.0))
+
+
+class _Cache(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(3))
+
+
+class _Store(_Cache):
+    def forward(self, x):
+        self.cache.copy_(x)
+        return x + 1.0
+
+
+class _Add(_Cache):
+    def forward(self, x):
+        self.cache.add_(x)
+        return self.cache * 1.0
+
+
+@pytest.fixture(scope="module")
+def shared_state_program():
+    """Methods "store" and "add" that share one buffer."""
+    exir = pytest.importorskip("executorch.exir", reason="executorch is not installed")
+    from executorch.exir.passes import MemoryPlanningPass
+
+    exported = {
+        name: torch.export.export(module(), (torch.ones(3),))
+        for name, module in {"store": _Store, "add": _Add}.items()
+    }
+    planning = MemoryPlanningPass(share_mutable_buffers=True)
+    config = exir.ExecutorchBackendConfig(memory_planning_pass=planning)
+    return bytes(exir.to_edge(exported).to_executorch(config).buffer)
+
+
+def test_methods_exported_with_shared_state_see_each_others_writes(shared_state_program):
+    program = Runtime.get().load_program(shared_state_program)
+    store, add = program.load_method("store"), program.load_method("add")
+    store.execute([torch.full((3,), 5.0)])
+    assert_same(add.execute([torch.ones(3)])[0], torch.full((3,), 6.0))
+    assert_same(program.new_method("add").execute([torch.ones(3)])[0], torch.full((3,), 7.0))
+    other = Runtime.get().load_program(shared_state_program)
+    assert_same(other.load_method("add").execute([torch.ones(3)])[0], torch.ones(3))
+
+
+def test_resetting_one_method_resets_the_shared_state(shared_state_program):
+    program = Runtime.get().load_program(shared_state_program)
+    store, add = program.load_method("store"), program.load_method("add")
+    store.execute([torch.full((3,), 5.0)])
+    store.reset_state()
+    assert_same(add.execute([torch.ones(3)])[0], torch.ones(3))
