@@ -49,6 +49,10 @@ class Program:
             BackendMissingError: a backend that is not registered.
             EtlabError: memory cannot be had, or a backend refuses its data.
         """
+        if not isinstance(name, str):
+            raise InvalidArgumentError(
+                f"load_method: expected the name of a method, got {type(name).__name__}"
+            )
         if name not in self._methods:
             self._methods[name] = self.new_method(name)
         return self._methods[name]
@@ -134,18 +138,36 @@ class Runtime:
         if data_path is None:
             tensor_files = []
         elif isinstance(data_path, str | Path):
-            tensor_files = [os.fspath(data_path)]
+            tensor_files = [_native_path(data_path, "data_path")]
+        elif isinstance(data_path, Sequence):
+            tensor_files = [_native_path(path, "data_path") for path in data_path]
         else:
-            tensor_files = [os.fspath(path) for path in data_path]
+            raise InvalidArgumentError(
+                f"data_path: expected a path or a list of paths, got {type(data_path).__name__}"
+            )
         if isinstance(data, str | Path):
-            native = _native.Program.load_file(os.fspath(data), tensor_files, memory_map)
-            return Program(native)
+            path = _native_path(data, "load_program")
+            return Program(_native.Program.load_file(path, tensor_files, memory_map))
         if isinstance(data, bytes | bytearray | memoryview):
             return Program(_native.Program.load_bytes(bytes(data), tensor_files, memory_map))
         if hasattr(data, "read"):
-            content = bytes(data.read())
-            return Program(_native.Program.load_bytes(content, tensor_files, memory_map))
+            content = data.read()
+            if isinstance(content, str):
+                raise InvalidArgumentError(
+                    "load_program: the file is open as text; open it with mode 'rb'"
+                )
+            return Program(_native.Program.load_bytes(bytes(content), tensor_files, memory_map))
         raise InvalidArgumentError(
             "load_program: expected a path, bytes or an open binary file, got"
             f" {type(data).__name__}"
         )
+
+
+def _native_path(path: Path | str, what: str) -> bytes:
+    """A path as the system spells it: a name on disk need not be text."""
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidArgumentError(f"{what}: expected a path, got {type(path).__name__}")
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise InvalidArgumentError(f"{what}: the path {str(path)!r} holds a NUL character")
+    return name

@@ -3,6 +3,7 @@
 #include <pythread.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "runtime/bindings/bindings.h"
@@ -135,17 +136,23 @@ py::dict state(Method& method, const py::object& allocate) {
   return tensors;
 }
 
-std::unique_ptr<Method> load_method(const ProgramHandle& handle, const std::string& name) {
-  py::gil_scoped_release release;
-  return Method::load(*handle.program, name);
+// The deleter holds the program for as long as the method lives. Not `py::keep_alive`: pybind11 3.1
+// applies it to calls whose arguments it refuses, too, and crashes.
+std::shared_ptr<Method> load_method(const ProgramHandle& handle, const std::string& name) {
+  const py::object owner = py::cast(&handle, py::return_value_policy::reference);
+  std::unique_ptr<Method> method;
+  {
+    py::gil_scoped_release release;
+    method = Method::load(*handle.program, name);
+  }
+  return {method.release(), [owner](Method* loaded) { delete loaded; }};
 }
 
 }  // namespace
 
 void bind_methods(py::module_& module) {
-  py::class_<Method>(module, "Method")
-      .def_static("load", &load_method, py::arg("program"), py::arg("name"),
-                  py::keep_alive<0, 1>())
+  py::class_<Method, std::shared_ptr<Method>>(module, "Method")
+      .def_static("load", &load_method, py::arg("program"), py::arg("name"))
       .def("execute", &execute, py::arg("inputs"), py::arg("allocate"), py::arg("trace") = "")
       .def("interrupt", &Method::interrupt)
       .def("state", &state, py::arg("allocate"))

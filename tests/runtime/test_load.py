@@ -1,11 +1,14 @@
+import gc
 import io
+import os
 import pathlib
+import sys
 
 import pytest
 import torch
 
 from etlab import errors
-from etlab.runtime import Runtime, Verification
+from etlab.runtime import Runtime, Verification, _native
 from etlab.testing import assert_same
 
 
@@ -79,10 +82,38 @@ def test_missing_files_and_folders_are_access_errors(tmp_path):
 def test_other_arguments_are_refused_in_words(compiled):
     with pytest.raises(errors.InvalidArgumentError, match="expected a path, bytes"):
         Runtime.get().load_program(3)
+    with pytest.raises(errors.InvalidArgumentError, match="open it with mode 'rb'"):
+        Runtime.get().load_program(io.StringIO("text"))
+    with pytest.raises(errors.InvalidArgumentError, match="data_path: expected a path"):
+        Runtime.get().load_program(compiled("mlp"), data_path=3)
+    with pytest.raises(errors.InvalidArgumentError, match="holds a NUL"):
+        Runtime.get().load_program("a\0.pte")
+    with pytest.raises(errors.InvalidArgumentError, match="expected the name of a method, got int"):
+        Runtime.get().load_program(compiled("mlp")).load_method(3)
     with pytest.raises(errors.InvalidArgumentError, match="expected a Verification"):
         Runtime.get().load_program(compiled("mlp"), verification=7)
     with pytest.raises(errors.NotSupportedError, match="ETDump"):
         Runtime.get().load_program(compiled("mlp"), enable_etdump=True)
+
+
+def test_native_loading_refuses_other_types(load):
+    program = load("mlp")._native
+    for args in ((program, 3), (3, "forward"), (program, "\udce4")):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            _native.Method.load(*args)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text here")
+def test_names_of_files_need_not_be_text(compiled, tmp_path):
+    path = tmp_path / os.fsdecode(b"\xe4.pte")
+    path.write_bytes(compiled("mlp"))
+    assert Runtime.get().load_program(path).method_names == {"forward"}
+
+
+def test_method_keeps_the_program(compiled):
+    method = Runtime.get().load_program(compiled("mlp")).load_method("forward")
+    gc.collect()
+    assert method.execute([torch.zeros(2, 5)])[0].shape == (2, 3)
 
 
 def test_unknown_method_lists_those_there_are(load):
