@@ -66,9 +66,14 @@ def flatten_inputs(
             )
         return list(args)
     expected = _parse(spec_text)
-    ordered = _order_keywords(expected, kwargs)
-    leaves, actual = pytree.tree_flatten((tuple(args), ordered))
-    if actual != expected:
+    try:
+        given = _as_stored(expected, (tuple(args), kwargs))
+        leaves: list[Any] = expected.flatten_up_to(given)  # dictionaries in any order
+        is_fitting = all(pytree.tree_is_leaf(leaf) for leaf in leaves)
+    except ValueError:
+        is_fitting = False
+    if not is_fitting:
+        actual = pytree.tree_structure((tuple(args), kwargs))
         raise InvalidArgumentError(
             f"method '{method}': expected inputs nested as {_show(expected)}, got {_show(actual)}"
         )
@@ -92,14 +97,17 @@ def unflatten_outputs(method: str, spec_text: str, outputs: list[Any]) -> Any:
     return pytree.tree_unflatten(outputs, spec)
 
 
-def _order_keywords(expected: pytree.TreeSpec, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The keyword arguments in the order at export, where all of them are known."""
-    if expected.num_children != 2 or expected.child(1).type is not dict:
-        return kwargs
-    names = expected.child(1).context
-    if not isinstance(names, list) or set(names) != set(kwargs):
-        return kwargs
-    return {name: kwargs[name] for name in names}
+def _as_stored(spec: pytree.TreeSpec, value: Any) -> Any:
+    """`value` with plain tuples for the named ones where the program holds plain ones."""
+    if spec.type is dict and isinstance(value, dict) and set(value) == set(spec.context):
+        children = dict(zip(spec.context, spec.children(), strict=True))
+        return {key: _as_stored(children[key], item) for key, item in value.items()}
+    is_tuple = type(value) is tuple or pytree.is_namedtuple_instance(value)
+    is_same_kind = is_tuple if spec.type is tuple else spec.type is type(value) is list
+    if is_same_kind and len(value) == spec.num_children:
+        items = [_as_stored(*pair) for pair in zip(spec.children(), value, strict=True)]
+        return items if spec.type is list else tuple(items)
+    return value
 
 
 def _show(spec: pytree.TreeSpec) -> str:

@@ -1,5 +1,6 @@
 """The entry points: to_edge, managers, errors, provenance, and that time grows linearly."""
 
+import collections
 import gc
 import time
 import types
@@ -14,6 +15,7 @@ from etlab.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from etlab.exir.decompose import decompose
 from etlab.exir.passes.remove_dead_code import RemoveDeadCode
 from etlab.exir.stages import StageListener, listen
+from etlab.runtime import Runtime
 from etlab.testing_graphs import export_module
 
 aten = torch.ops.aten
@@ -110,6 +112,22 @@ def test_exported_program_runs_with_state():
     module = program.module()
     module(X, scale=X + 1)
     torch.testing.assert_close(module(X, scale=X + 1)["scaled"], X * 4 * (X + 1))
+
+
+def test_named_tuples_are_stored_as_plain_ones():
+    pair = collections.namedtuple("pair", "a b")
+
+    class Model(nn.Module):
+        def forward(self, given):
+            return {"both": pair(given.a + given.b, given.a), "rest": [given.b]}
+
+    example = pair(torch.ones(2), torch.zeros(2))
+    program = to_edge(torch.export.export(Model(), (example,))).to_executorch()
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    outputs = method(example)
+    assert type(outputs["both"]) is tuple
+    assert torch.equal(outputs["both"][0], torch.ones(2))
+    assert torch.equal(outputs["rest"][0], torch.zeros(2))
 
 
 def test_what_is_no_exported_program_is_refused():

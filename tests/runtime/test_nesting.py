@@ -41,6 +41,25 @@ def test_files_without_nesting_give_flat_lists():
         flatten_inputs("forward", "", [1], {"x": 2})
 
 
+def test_dictionaries_may_come_in_any_order():
+    text = _text((({"p": 1, "q": [2, 3]},), {"k": {"a": 4, "b": 5}, "j": 6}))
+    given = ({"q": [2, 3], "p": 1},), {"j": 6, "k": {"b": 5, "a": 4}}
+    assert flatten_inputs("forward", text, *given) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("args", [(), (1, 2), ([1, 2],), ({"p": 1},), ({"p": 1, "q": (2, 3)},)])
+def test_other_nesting_is_refused(args):
+    text = _text((({"p": 1, "q": [2, 3]},), {}))
+    with pytest.raises(errors.InvalidArgumentError, match="expected inputs nested as"):
+        flatten_inputs("forward", text, args, {})
+
+
+def test_named_tuples_pass_for_the_plain_ones_of_a_program():
+    pair = collections.namedtuple("pair", "a b")
+    text = _text((([(1, (2, 3))],), {}))
+    assert flatten_inputs("forward", text, ([pair(1, pair(2, 3))],), {}) == [1, 2, 3]
+
+
 def test_wrong_number_of_outputs_is_refused():
     with pytest.raises(
         errors.InvalidProgramError, match="describes 2 nested outputs but returns 1"

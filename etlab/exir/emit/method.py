@@ -1,5 +1,6 @@
 """Emits one method: its values, operators, delegates and instructions."""
 
+from collections import namedtuple
 from typing import Any, Protocol
 
 import torch
@@ -42,13 +43,25 @@ def emit_method(schedule: Schedule, memory: PlannedMemory, shared: Shared) -> sc
 
 
 def tree_text(spec: pytree.TreeSpec | None) -> str:
-    """A tree spec as stored; empty when it holds a class without a serialized name."""
+    """A tree spec as stored; empty when it holds a class without a serialized name.
+
+    Named tuples that are not registered under a name are held as plain ones.
+    """
     if spec is None:
         return ""
     try:
-        return pytree.treespec_dumps(spec, 1)
-    except NotImplementedError:
+        return pytree.treespec_dumps(_without_unknown_names(spec), 1)
+    except (NotImplementedError, TypeError):
         return ""
+
+
+def _without_unknown_names(spec: pytree.TreeSpec) -> pytree.TreeSpec:
+    if spec.is_leaf():
+        return spec
+    children = [_without_unknown_names(child) for child in spec.children()]
+    if spec.type is namedtuple and spec.context not in pytree.SUPPORTED_SERIALIZED_TYPES:
+        return pytree.TreeSpec(tuple, None, children)
+    return pytree.TreeSpec(spec.type, spec.context, children)
 
 
 def tensor_entry(value: Value, buffer_index: int) -> schema.Tensor:
