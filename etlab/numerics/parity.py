@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import torch
+from torch.utils import _pytree
 
 from etlab.errors import (
     EtlabError,
@@ -121,15 +122,33 @@ def _one_line(error: Exception) -> str:
 
 
 def _run(opener: Path, samples: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
-    """Outputs of every sample, detached copies so that no path sees another's memory."""
+    """Outputs of every sample.
+
+    Inputs and outputs are copies, so that no path sees another's memory: a model may update its
+    inputs in place.
+    """
     with opener() as path:
         return [
             [
                 value.detach().clone() if isinstance(value, torch.Tensor) else value
-                for value in path(one)
+                for value in path(_copied(one))
             ]
             for one in samples
         ]
+
+
+def _copied(sample: tuple[Any, ...]) -> tuple[Any, ...]:
+    copies: dict[int, torch.Tensor] = {}  # a tensor that is given twice stays one
+
+    def copy(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        if id(leaf) not in copies:
+            copies[id(leaf)] = leaf.detach().clone()
+        return copies[id(leaf)]
+
+    copied: tuple[Any, ...] = _pytree.tree_map(copy, sample)
+    return copied
 
 
 def _rows(

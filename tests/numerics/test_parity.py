@@ -130,6 +130,17 @@ def test_paths_do_not_see_each_others_memory():
     assert found.row("native").values["max_abs"] == 0.0
 
 
+def test_paths_may_change_their_inputs():
+    picture = PICTURE.clone()
+    found = report(
+        samples=[(picture,)],
+        native=lambda args: [args[0].mul_(2)],
+        last=lambda args: [args[0] * 2],
+    )
+    assert found.row("native").values["max_abs"] == found.row("last").values["max_abs"] == 0.0
+    assert torch.equal(picture, PICTURE)
+
+
 def test_reference_must_be_among_the_paths():
     with pytest.raises(InvalidArgumentError, match="eager"):
         compare({}, [(PICTURE,)], model="m")
