@@ -2,9 +2,10 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from etlab.errors import InvalidArgumentError
@@ -65,7 +66,8 @@ class Method:
         Args:
             inputs: one value an input. Tensors are torch tensors, numpy arrays or anything with
                 `__dlpack__`, in any layout: read in place when the layout is the program's, else
-                converted. Numbers must be those that the program was exported with.
+                converted. Numbers must be those that the program was exported with. A tensor that
+                the model updates in place is updated when the run has ended well.
 
         Returns:
             The flat outputs; tensors have memory of their own.
@@ -75,10 +77,16 @@ class Method:
             InterruptedExecutionError: `interrupt()` was called.
             EtlabError: an operator or backend failed; the message says which instruction.
         """
-        if isinstance(inputs, torch.Tensor):
+        if isinstance(inputs, torch.Tensor | np.ndarray) or not isinstance(inputs, Iterable):
+            kind = type(inputs).__name__
             raise InvalidArgumentError(
-                f"method '{self.name}': execute() takes a list of inputs, got one Tensor;"
-                " write execute([tensor])"
+                f"method '{self.name}': execute() takes a list of inputs, got one {kind};"
+                " write execute([value])"
+            )
+        if isinstance(inputs, dict):
+            raise InvalidArgumentError(
+                f"method '{self.name}': execute() takes a flat list of inputs, got a dict; call the"
+                " method itself with nested inputs"
             )
         values = list(inputs)
         for index, value in enumerate(values):
@@ -138,8 +146,11 @@ class Method:
         """
         state = self.state
         if name not in state:
+            known = sorted(state) or (
+                "none (export with ExecutorchBackendConfig(emit_mutable_buffer_names=True))"
+            )
             raise InvalidArgumentError(
-                f"method '{self.name}' has no buffer '{name}'; it has: {sorted(state) or 'none'}"
+                f"method '{self.name}' has no buffer '{name}'; it has: {known}"
             )
         return state[name]
 

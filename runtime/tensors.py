@@ -53,6 +53,11 @@ def as_tensor(value: Any, what: str) -> torch.Tensor:
     if isinstance(value, np.ndarray | np.generic):
         value = _from_numpy(value, what)
     elif not isinstance(value, torch.Tensor):
+        if not hasattr(value, "__dlpack__"):
+            raise InvalidArgumentError(
+                f"{what}: a {type(value).__name__} cannot be read as a tensor; give a torch"
+                " tensor, a numpy array or an object with __dlpack__"
+            )
         try:
             value = torch.utils.dlpack.from_dlpack(value)
         except Exception as error:

@@ -36,7 +36,14 @@ Tensor tensor_from_python(const py::handle& description) {
 
 ValuesFromPython::ValuesFromPython(const py::iterable& arguments, ShapeDynamism dynamism)
     : dynamism_(dynamism) {
-  for (const py::handle argument : arguments) values_.push_back(value_of(argument));
+  for (const py::handle argument : arguments) {
+    try {
+      values_.push_back(value_of(argument));
+    } catch (const py::cast_error&) {
+      fail(ErrorKind::kInvalidArgument, "input ", values_.size(), ": no value of a program can hold ",
+           py::repr(argument).cast<std::string>());
+    }
+  }
 }
 
 std::vector<Value*> ValuesFromPython::pointers() {

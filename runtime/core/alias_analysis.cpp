@@ -23,13 +23,14 @@ class Uses {
  public:
   explicit Uses(const schema::ExecutionPlan& plan)
       : plan_(plan), first_(count(plan.values()), First::kNever),
-        is_changed_(count(plan.values()), false) {
+        is_changed_(count(plan.values()), false), is_updated_(count(plan.values()), false) {
     const schema::Chain& chain = *plan.chains()->Get(0);
     for (uint32_t i = 0; i < count(chain.instructions()); ++i) visit(*chain.instructions()->Get(i));
     for (uint32_t i = 0; i < count(plan.outputs()); ++i) read(plan.outputs()->Get(i));
   }
 
   bool is_changed(size_t value) const { return is_changed_[value]; }
+  bool is_updated(size_t value) const { return is_updated_[value]; }
   bool is_read_first(size_t value) const { return first_[value] == First::kRead; }
 
  private:
@@ -42,7 +43,11 @@ class Uses {
       // The result, which stands at the end, is also the output argument before it: written, not
       // read, unless the operator works in place.
       const int32_t result = kernel->args()->Get(number - 1);
-      if (!is_in_place(kernel->op_index())) write(result);
+      if (is_in_place(kernel->op_index())) {
+        is_updated_[static_cast<size_t>(kernel->args()->Get(0))] = true;
+      } else {
+        write(result);
+      }
       for (uint32_t i = 0; i + 1 < number; ++i) read(kernel->args()->Get(i));
       write(result);
     } else if (const auto* delegate = instruction.instr_args_as_DelegateCall()) {
@@ -94,6 +99,7 @@ class Uses {
   const schema::ExecutionPlan& plan_;
   std::vector<First> first_;
   std::vector<bool> is_changed_;
+  std::vector<bool> is_updated_;  // by an in-place operator
 };
 
 struct Place {
@@ -136,6 +142,17 @@ std::vector<bool> aliasable_inputs(const schema::ExecutionPlan& plan) {
       if (k != input && overlaps && uses.is_read_first(k)) is_free = false;
     }
     result[i] = is_free;
+  }
+  return result;
+}
+
+std::vector<bool> updated_inputs(const schema::ExecutionPlan& plan) {
+  const Uses uses(plan);
+  std::vector<bool> result(count(plan.inputs()), false);
+  for (uint32_t i = 0; i < result.size(); ++i) {
+    const auto input = static_cast<uint32_t>(plan.inputs()->Get(i));
+    const schema::Tensor* tensor = plan.values()->Get(input)->val_as_Tensor();
+    result[i] = tensor != nullptr && tensor->allocation_info() == nullptr && uses.is_updated(input);
   }
   return result;
 }

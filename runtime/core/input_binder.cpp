@@ -23,8 +23,9 @@ InputBinder::InputBinder(const schema::ExecutionPlan& plan, ValueTable& values)
     : values_(values), method_(plan.name()->str()) {
   if (plan.inputs() == nullptr) return;
   const std::vector<bool> aliasable = aliasable_inputs(plan);
+  const std::vector<bool> updated = updated_inputs(plan);
   for (uint32_t i = 0; i < plan.inputs()->size(); ++i) {
-    Slot slot{static_cast<size_t>(plan.inputs()->Get(i)), aliasable[i], {}, {}};
+    Slot slot{static_cast<size_t>(plan.inputs()->Get(i)), aliasable[i], updated[i], {}, {}};
     if (Tensor** tensor = values_.at(slot.index).get_if<Tensor*>()) {
       slot.bounds.assign((*tensor)->sizes().begin(), (*tensor)->sizes().end());
     }
@@ -52,6 +53,20 @@ void InputBinder::bind(Span<const Value> inputs) {
     } else {
       check_number(i, inputs[i], slot);
     }
+  }
+}
+
+void InputBinder::give_back(Span<const Value> inputs) const {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (!slots_[i].is_updated) continue;
+    Tensor* const* given = inputs[i].get_if<Tensor*>();
+    Tensor* const* updated = values_.at(slots_[i].index).get_if<Tensor*>();
+    if (given == nullptr || updated == nullptr) continue;
+    if (!equal((*given)->sizes(), (*updated)->sizes())) {
+      refuse(i, "the program updates it in place and made ", describe(**updated), " of ",
+             describe(**given));
+    }
+    copy_elements(**updated, **given);
   }
 }
 

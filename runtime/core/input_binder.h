@@ -19,6 +19,9 @@ class InputBinder {
   // Tensors may have any strides. Throws kInvalidArgument naming the input, what the program
   // expects and what came.
   void bind(Span<const Value> inputs);
+  // After a run: gives the caller the inputs that the program updated in place. `inputs` are those
+  // of `bind`.
+  void give_back(Span<const Value> inputs) const;
   size_t count() const { return slots_.size(); }
   bool can_alias(size_t input) const { return slots_[input].can_alias; }
 
@@ -26,6 +29,7 @@ class InputBinder {
   struct Slot {
     size_t index;                 // of the value
     bool can_alias;
+    bool is_updated;              // and the caller sees it
     std::vector<int64_t> bounds;  // exported sizes of a tensor
     AlignedBuffer copy;           // for an unplanned input that needs another layout
   };

@@ -83,7 +83,8 @@ void Method::make_delegates(const Program& program) {
   ETLAB_CHECK(missing.empty(), kBackendMissing, "method '", name_, "': backend ", join(missing),
               " is not registered in this process; registered: ",
               BackendRegistry::global().names().empty() ? "none"
-                                                        : join(BackendRegistry::global().names()));
+                                                        : join(BackendRegistry::global().names()),
+              "; import the package that registers it or lower without it");
   for (uint32_t i = 0; i < count(plan_.delegates()); ++i) {
     const schema::BackendDelegate& description = *plan_.delegates()->Get(i);
     std::vector<CompileSpec> specs;
@@ -179,6 +180,7 @@ void Method::run(Span<const Value> inputs, const RunOptions& options,
   context_.begin_run(ThreadPool::shared(), options.poller);
   execute(options);
   take_outputs({outputs_.data(), outputs_.size()});
+  binder_.give_back(inputs);
 }
 
 void Method::execute(const RunOptions& options) {

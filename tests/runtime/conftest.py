@@ -46,6 +46,14 @@ class Counter(torch.nn.Module):
         return self.total + 0.0
 
 
+class Update(torch.nn.Module):
+    """Updates its first input in place."""
+
+    def forward(self, total: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        total.add_(x)
+        return total * 2
+
+
 class Branches(torch.nn.Module):
     def forward(self, flag: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         return torch.cond(flag, lambda x: x + 1.0, lambda x: x * 2.0, (x,))
@@ -82,6 +90,7 @@ MODELS: dict[str, tuple[Callable[[], torch.nn.Module], tuple[Any, ...], dict[str
         None,
     ),
     "counter": (Counter, (_floats(3),), {}, None),
+    "update": (Update, (_floats(2, 3), _floats(2, 3)), {}, None),
     "branches": (Branches, (torch.tensor(True), _floats(3)), {}, None),
     "scaled": (Scaled, (_floats(3), 0.5), {}, None),
     "long": (Long, (torch.eye(700) * 0.5, _floats(700, 700) * 0.02), {}, None),

@@ -47,6 +47,51 @@ def test_outputs_survive_the_next_run(load, example):
     assert torch.equal(first, kept)
 
 
+def _strided(x):
+    return torch.stack([x, x], -1)[..., 0]
+
+
+@pytest.mark.parametrize("lay_out", [torch.clone, _strided, lambda x: x.t().contiguous().t()])
+def test_input_that_the_model_updates_is_updated_for_the_caller(load, example, lay_out):
+    module, (total, x), _ = example("update")
+    method = load("update", "etlab").load_method("forward")
+    actual, expected = lay_out(total), total.clone()
+    for _ in range(2):
+        assert torch.equal(method(actual, x), module(expected, x))
+        assert torch.equal(actual, expected)
+
+
+def test_failed_run_leaves_the_input_that_it_would_update(load, example):
+    _, (total, x), _ = example("update")
+    method = load("update", "etlab").load_method("forward")
+    kept = total.clone()
+    with pytest.raises(errors.InvalidArgumentError):
+        method.execute([total, x[0]])
+    assert torch.equal(total, kept)
+
+
+@pytest.mark.parametrize("value", [3, None, torch.zeros(3), np.zeros(3), {"x": 1}])
+def test_execute_wants_a_list(load, value):
+    method = load("mlp").load_method("forward")
+    with pytest.raises(errors.InvalidArgumentError, match=r"takes a (flat )?list of inputs, got"):
+        method.execute(value)
+
+
+def test_nested_lists_are_no_tensors(load):
+    method = load("mlp").load_method("forward")
+    with pytest.raises(errors.InvalidArgumentError, match="a list cannot be read as a tensor"):
+        method.execute([[[1.0] * 5] * 2])
+
+
+@pytest.mark.parametrize("value", [2**70, "\udce4"])
+def test_values_that_no_program_holds_are_refused(load, value):
+    method = load("scaled").load_method("forward")
+    with pytest.raises(
+        errors.InvalidArgumentError, match="input 1: no value of a program can hold"
+    ):
+        method.execute([torch.zeros(3), value])
+
+
 def test_inputs_are_not_changed_by_a_run(load):
     method = load("counter").load_method("forward")
     x = torch.ones(3)
