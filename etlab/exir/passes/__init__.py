@@ -1,1 +1,1 @@
-"""etlab.exir.passes."""
+"""The rewrites of the compiler, one a file; `pipeline.py` says which run by default."""
