@@ -82,10 +82,7 @@ def test_choosing_a_quantizer_changes_the_numbers(chromium, foreign_requests, la
     page.set_default_timeout(SECONDS)
     foreign = foreign_requests(page)
     page.goto(lab)
-    # A cell that is run before its kernel answers asks which kernel to take.
-    page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').first.wait_for()
-    page.locator(".jp-CodeCell .cm-content").first.click()
-    page.keyboard.press("Shift+Enter")
+    _run_first_cell(page)
 
     button = page.get_by_role("button", name="Lower & run")
     button.click()
@@ -115,6 +112,19 @@ def test_choosing_a_quantizer_changes_the_numbers(chromium, foreign_requests, la
     ]
     assert foreign == []
     page.close()
+
+
+def _run_first_cell(page):
+    """Run it as soon as the kernel takes it: before, JupyterLab drops the request in silence."""
+    prompt = page.locator(".jp-InputPrompt").first
+    prompt.wait_for()
+    for _ in range(60):
+        page.locator(".jp-CodeCell .cm-content").first.click()
+        page.keyboard.press("Shift+Enter")
+        page.wait_for_timeout(1000)
+        if prompt.inner_text().strip() != "[ ]:":
+            return
+    raise AssertionError("the kernel took no cell")
 
 
 def _native_row(page):
