@@ -262,6 +262,7 @@ class NewConstants:
         edge = self._edge
         with edge.graph.inserting_before(self._before):
             node = edge.graph.placeholder(name)
+        node.target = node.name  # the parameter's name in generated code: unique, as node names are
         tensor = tensor.detach().contiguous()
         mode = fake_mode_of(edge.graph)
         node.meta = {

@@ -65,6 +65,8 @@ def test_layer_used_twice_with_two_norms_gets_two_weights():
     assert _norms(edge) == 0
     weights = [n.args[1] for n in edge.graph.nodes if n.target is aten.convolution.default]
     assert len(set(weights)) == 2
+    parameters = [n.target for n in edge.graph.nodes if n.op == "placeholder"]
+    assert len(set(parameters)) == len(parameters)
 
 
 def test_result_used_elsewhere_keeps_the_norm():
