@@ -13,7 +13,9 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 template <typename To, typename From>
 void copy_rows(Context& context, const StridedWalk<2>& walk, Stored<To>* destination,
                const Stored<From>* source) {
-  const auto [to_stride, from_stride] = walk.row_strides();
+  const auto strides = walk.row_strides();
+  const int64_t to_stride = strides[0];
+  const int64_t from_stride = strides[1];
   const auto convert = [](Stored<From> value) {
     if constexpr (std::is_same_v<From, bool>) {
       return cast<To>(value != 0);

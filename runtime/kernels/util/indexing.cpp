@@ -55,7 +55,10 @@ void add_offsets(const char* who, const Index* index, Span<const int64_t> index_
 template <bool kGathers, typename T>
 void copy_rows(const IndexedWalk& walk, int64_t begin, int64_t end, T* plain, const int64_t* table,
                T* indexed) {
-  const auto [plain_stride, table_stride, indexed_stride] = walk.row_strides();
+  const auto strides = walk.row_strides();
+  const int64_t plain_stride = strides[0];
+  const int64_t table_stride = strides[1];
+  const int64_t indexed_stride = strides[2];
   const int64_t length = walk.row_length();
   const bool is_dense = table_stride == 0 && plain_stride == 1 && indexed_stride == 1;
   walk.for_each_row(begin, end,

@@ -46,7 +46,10 @@ template <typename T, typename Plain>
 void add_to_indexed(IndexedWalk walk, const Plain* plain, const int64_t* table, T* indexed) {
   if (walk.is_empty()) return;
   walk.coalesce();
-  const auto [plain_stride, table_stride, indexed_stride] = walk.row_strides();
+  const auto strides = walk.row_strides();
+  const int64_t plain_stride = strides[0];
+  const int64_t table_stride = strides[1];
+  const int64_t indexed_stride = strides[2];
   const int64_t length = walk.row_length();
   walk.for_each_row([&, plain_stride = plain_stride, table_stride = table_stride,
                      indexed_stride = indexed_stride](const std::array<int64_t, 3>& offsets) {

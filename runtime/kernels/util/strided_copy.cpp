@@ -80,7 +80,9 @@ bool copy_by_blocks(Context& context, StridedWalk<2> walk, T* destination, const
 
 template <typename T>
 void copy_walk(Context& context, const StridedWalk<2>& walk, T* destination, const T* source) {
-  const auto [destination_stride, source_stride] = walk.row_strides();
+  const auto strides = walk.row_strides();
+  const int64_t destination_stride = strides[0];
+  const int64_t source_stride = strides[1];
   const int64_t length = walk.row_length();
   constexpr int64_t kElements = kCopyGrain / static_cast<int64_t>(sizeof(T));
   if (walk.rank == 1) {
