@@ -21,4 +21,13 @@ inline size_t checked_multiply(size_t a, size_t b, const char* what) {
   return a * b;
 }
 
+// Whether 8-byte elements of a file can be read where they stand. FlatBuffers' verifier proves the
+// alignment of a vector's length, not that of its elements.
+template <typename Vector>
+bool is_aligned(const Vector* vector) {
+  constexpr uintptr_t kAlignment = 8;
+  return vector == nullptr || vector->size() == 0 ||
+         reinterpret_cast<uintptr_t>(vector->Data()) % kAlignment == 0;
+}
+
 }  // namespace etlab

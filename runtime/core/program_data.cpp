@@ -1,5 +1,6 @@
 #include "runtime/core/program_data.h"
 
+#include "runtime/core/checked.h"
 #include "runtime/core/error.h"
 #include "runtime/schema/program_generated.h"
 
@@ -31,6 +32,8 @@ Span<const uint8_t> ProgramData::entry(const schema::SubsegmentOffsets& offsets,
                                        size_t nbytes, const char* what) const {
   ETLAB_CHECK(index < count(offsets.offsets()), kInvalidProgram, what, " ", index,
               " is referred to, the program has ", count(offsets.offsets()));
+  ETLAB_CHECK(is_aligned(offsets.offsets()), kInvalidProgram, what, " ", index,
+              ": the table of offsets does not stand at a multiple of 8 bytes");
   const Span<const uint8_t> bytes = segment(offsets.segment_index());
   const uint64_t offset = offsets.offsets()->Get(static_cast<uint32_t>(index));
   ETLAB_CHECK(offset <= bytes.size() && nbytes <= bytes.size() - offset, kInvalidProgram, what, " ",

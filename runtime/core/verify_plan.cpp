@@ -2,6 +2,7 @@
 #include <limits>
 #include <string>
 
+#include "runtime/core/checked.h"
 #include "runtime/core/error.h"
 #include "runtime/core/program_data.h"
 #include "runtime/core/scalar_type.h"
@@ -25,6 +26,8 @@ bool is_external(const schema::Tensor& tensor) {
   return tensor.extra_tensor_info() != nullptr &&
          tensor.extra_tensor_info()->location() == schema::TensorDataLocation::EXTERNAL;
 }
+
+constexpr const char* kMisaligned = "its items do not stand at a multiple of 8 bytes";
 
 class PlanVerifier {
  public:
@@ -93,6 +96,7 @@ class PlanVerifier {
       }
       case schema::KernelTypes::IntList: return verify_int_list(*value.val_as_IntList());
       case schema::KernelTypes::DoubleList:
+        require(is_aligned(value.val_as_DoubleList()->items()), kMisaligned);
         return budget_.spend(count(value.val_as_DoubleList()->items()));
       case schema::KernelTypes::BoolList:
         return budget_.spend(count(value.val_as_BoolList()->items()));
@@ -107,6 +111,7 @@ class PlanVerifier {
 
   void verify_int_list(const schema::IntList& list) {
     budget_.spend(count(list.items()));
+    require(is_aligned(list.items()), kMisaligned);
     for (uint32_t i = 0; i < count(list.items()); ++i) {
       const int64_t index = list.items()->Get(i);
       require(is_value(index), "item ", i, " is value ", index, ", there are ",
