@@ -58,6 +58,7 @@ class PlanVerifier {
 
   void verify_arenas() {
     where_ = "arenas";
+    require(is_aligned(plan_.non_const_buffer_sizes()), kMisaligned);
     for (size_t i = 1; i < arena_count(); ++i) {
       require(arena_size(i) >= 0, "arena ", i, " has ", arena_size(i), " bytes");
     }
