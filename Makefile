@@ -12,7 +12,7 @@ export JUPYTER_PLATFORM_DIRS := 1
 
 QUICKSTART := notebooks/00_quickstart.ipynb
 # What the environment is made from: a change in any of these installs again.
-SETUP_FILES := pyproject.toml requirements-build.txt requirements-dev.txt requirements-models.txt
+SETUP_FILES := Makefile pyproject.toml requirements-build.txt requirements-dev.txt requirements-models.txt
 SETUP_DONE := $(VENV)/.etlab-ready
 
 .PHONY: lab demo setup test lint types test-python test-cpp test-js notebooks sanitize fuzz wheel \
@@ -58,7 +58,7 @@ test-python: setup
 # The developer's build holds the C++ tests; importing the runtime brings it up to date.
 test-cpp: setup
 	$(BIN)/python -c "import etlab.runtime"
-	$(BIN)/ctest --test-dir build/cp*-cp* --output-on-failure
+	$(BIN)/ctest --test-dir build/cp*-cp* --output-on-failure --no-tests=error
 
 test-js: setup
 	@tools/js-tests
