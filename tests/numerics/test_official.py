@@ -35,8 +35,8 @@ def test_absent_package_says_how_to_install_it(monkeypatch):
 
 def test_death_is_an_error_with_the_signal_and_the_last_words(fake_child):
     fake_child("""
-        print("[method.cpp:7] everything broke", file=sys.stderr, flush=True)
         read_message(sys.stdin.buffer)
+        print("[method.cpp:7] everything broke", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGABRT)
     """)
     with OfficialRuntime(b"x") as runtime, pytest.raises(OfficialRuntimeError) as caught:
