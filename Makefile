@@ -80,6 +80,7 @@ wheel: setup
 bench: setup
 	$(BIN)/python benchmarks/lowering.py
 	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/operators.py
 
 check-all: test sanitize fuzz wheel
 	ETLAB_FULL=1 $(BIN)/python -m pytest tests
