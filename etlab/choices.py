@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
-from etlab.errors import InvalidArgumentError, NotFoundError
+from etlab.errors import InvalidArgumentError
+from etlab.named import parameters_of
 
 if TYPE_CHECKING:
     import pandas
@@ -73,7 +74,7 @@ _NONE = Choice("none", "leave the model as it is", {})
 
 def list_quantizers() -> Choices:
     """The quantizers that `etlab.export(quantizer=...)` takes by name."""
-    from etlab.quantize import all_quantizers, parameters_of
+    from etlab.quantize import all_quantizers
 
     return Choices(
         [
@@ -89,7 +90,6 @@ def list_quantizers() -> Choices:
 def list_partitioners() -> Choices:
     """The partitioners that `etlab.export(partitioner=...)` takes by name."""
     from etlab.exir.partition.registry import partitioner_classes
-    from etlab.quantize import parameters_of
 
     return Choices(
         [
@@ -100,23 +100,6 @@ def list_partitioners() -> Choices:
             ),
         ]
     )
-
-
-def _find_partitioner(name: str, parameters: dict[str, Any]) -> Any:
-    from etlab.exir.partition.registry import partitioner_classes
-    from etlab.quantize import parameters_of
-
-    known = partitioner_classes()
-    if name not in known:
-        names = ", ".join(["none", *known])
-        raise NotFoundError(f"no partitioner is called '{name}': choose from {names}")
-    takes = parameters_of(known[name])
-    if unknown := sorted(set(parameters) - set(takes)):
-        raise InvalidArgumentError(
-            f"partitioner '{name}' has no parameter {', '.join(unknown)}: "
-            + (f"it takes {', '.join(takes)}" if takes else "it takes none")
-        )
-    return known[name](**parameters)
 
 
 def as_quantizer(given: Any) -> "Quantizer | None":
@@ -147,13 +130,15 @@ def as_partitioners(given: Any) -> list[Any]:
         NotFoundError: there is no such name.
         InvalidArgumentError: a parameter is unknown, or `given` is no partitioner.
     """
+    from etlab.exir.partition.registry import find_partitioner
+
     if given is None or given == "none":
         return []
     if isinstance(given, list | tuple):
         return [one for item in given for one in as_partitioners(item)]
     if isinstance(given, str):
         name, parameters = parse_choice(given)
-        return [_find_partitioner(name, parameters)]
+        return [find_partitioner(name, **parameters)]
     if hasattr(given, "partition"):
         return [given]
     raise InvalidArgumentError(

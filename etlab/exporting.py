@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
+from etlab.arguments import as_arguments, check_model
 from etlab.choices import as_partitioners, as_quantizer
-from etlab.errors import EtlabError, ExportError, InvalidArgumentError, LoweringError
+from etlab.errors import EtlabError, ExportError, LoweringError
 from etlab.exir import stages
 from etlab.quantize import Quantizer, QuantizeRequest
 from etlab.run import ExportRun
@@ -43,6 +44,7 @@ def export(
         name: what reports call the model; its class name by default.
 
     Raises:
+        InvalidArgumentError: `model` is no module, or there are no inputs.
         ExportError: `torch.export` refuses the model; the cause is chained.
         LoweringError: the compiler or the quantizer refuses the exported program.
         NotFoundError: no partitioner or quantizer has the given name.
@@ -50,12 +52,8 @@ def export(
     """
     from etlab.numerics.parity import as_samples
 
-    if not isinstance(model, torch.nn.Module):
-        raise InvalidArgumentError(
-            f"export: expected a torch.nn.Module, got {type(model).__name__}; wrap a function in a "
-            "module whose forward calls it"
-        )
-    inputs = example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
+    check_model(model, "export")
+    inputs = as_arguments(example_inputs, "export")
     partitioners = as_partitioners(partitioner)
     chosen = as_quantizer(quantizer)
     samples = tuple(as_samples(calibration)) if calibration is not None else (inputs,)

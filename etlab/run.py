@@ -11,7 +11,8 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from etlab import display
-from etlab.errors import InvalidArgumentError
+from etlab.arguments import as_arguments
+from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.exir.stages import StageListener, listen
 from etlab.inspect.program_file import ProgramFile
 
@@ -29,6 +30,15 @@ __all__ = ["PATHS", "STAGES", "ExportRun", "StageListener", "listen"]
 
 STAGES = ("eager", "aten", "quantized", "edge", "delegated", "program")
 PATHS = ("eager", "exported", "quantized", "native", "official")
+
+
+class Stages(dict[str, Any]):
+    """The forms of a model by stage name; asking for one that is not there says which are."""
+
+    def __missing__(self, name: str) -> Any:
+        """Refuse in words."""
+        why = "; export with a quantizer to have it" if name == "quantized" else ""
+        raise NotFoundError(f"no stage {name!r} in this run: choose from {', '.join(self)}{why}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +85,7 @@ class ExportRun:
         return manager.transform(list(self.transform_passes)) if self.transform_passes else manager
 
     @property
-    def stages(self) -> dict[str, Any]:
+    def stages(self) -> "Stages":
         """Every stage that this run has, by name and in order."""
         found = {
             "eager": self.model,
@@ -85,7 +95,7 @@ class ExportRun:
             "delegated": self.delegated,
             "program": self.program,
         }
-        return {name: found[name] for name in STAGES if found[name] is not None}
+        return Stages((name, found[name]) for name in STAGES if found[name] is not None)
 
     @functools.cached_property
     def file(self) -> ProgramFile:
@@ -107,7 +117,7 @@ class ExportRun:
             InvalidArgumentError: there is no such path in this run.
             EtlabError: the path refuses or fails; state starts afresh in every call.
         """
-        sample = inputs if isinstance(inputs, tuple) else (inputs,)
+        sample = as_arguments(inputs, "run")
         with self._paths([path])[path]() as call:
             flat = call(sample)
         tree = self.exported.call_spec.out_spec

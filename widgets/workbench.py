@@ -12,7 +12,9 @@ from IPython.display import HTML, DisplayHandle, display
 
 import etlab
 from etlab import display as markup
-from etlab.errors import EtlabError, InterruptedExecutionError
+from etlab.arguments import as_arguments, check_model
+from etlab.choices import Choices
+from etlab.errors import EtlabError, InterruptedExecutionError, NotFoundError
 from etlab.numerics import ParityReport, metric
 from etlab.run import ExportRun, StageListener, listen
 
@@ -47,6 +49,10 @@ class Workbench(ipywidgets.VBox):
         quantizer: what the picker shows first.
         name: what reports call the model.
 
+    Raises:
+        InvalidArgumentError: `model` is no module, or there are no inputs.
+        NotFoundError: a picker has no such choice.
+
     `bench.run` and `bench.report` are the last results, for the next cell.
     """
 
@@ -61,7 +67,9 @@ class Workbench(ipywidgets.VBox):
         name: str | None = None,
     ) -> None:
         """Build the bench; nothing is lowered before the button or `lower_and_run()`."""
-        self._model, self._inputs, self._calibration, self._name = model, inputs, calibration, name
+        self._model = check_model(model, "Workbench")
+        self._inputs = as_arguments(inputs, "Workbench")
+        self._calibration, self._name = calibration, name
         self.run: ExportRun | None = None
         self.report: ParityReport | None = None
         self._history: list[list[str]] = []
@@ -242,7 +250,12 @@ class Workbench(ipywidgets.VBox):
         display({**(data or {}), "text/plain": repr(self)}, metadata=metadata, raw=True)
 
 
-def _picker(label: str, choices: Any, value: str, tooltip: str) -> ipywidgets.Dropdown:
+def _picker(label: str, choices: Choices, value: str, tooltip: str) -> ipywidgets.Dropdown:
+    if value not in choices.names:
+        raise NotFoundError(
+            f"Workbench: no {label.lower()} is called {value!r}: choose from"
+            f" {', '.join(choices.names)}"
+        )
     return ipywidgets.Dropdown(
         options=[(choice.name, choice.name) for choice in choices],
         value=value,

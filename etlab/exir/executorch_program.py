@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from etlab.errors import InvalidArgumentError, NotFoundError, NotSupportedError
+from etlab.errors import (
+    AccessError,
+    InvalidArgumentError,
+    NotFoundError,
+    NotSupportedError,
+)
 from etlab.exir.casts import insert_casts
 from etlab.exir.dim_order import settle_layouts
 from etlab.exir.edge import EdgeGraph
@@ -144,14 +149,20 @@ class ExecutorchProgramManager:
 
         Raises:
             InvalidArgumentError: it has another suffix.
+            AccessError: the place cannot be written; the message says why.
         """
         path = Path(path)
         if path.suffix != ".pte":
             raise InvalidArgumentError(
                 f"a program's file name must end with .pte, not {path.name!r}"
             )
-        with path.open("wb") as file:
-            self.write_to_file(file)
+        self._check_unchanged()
+        try:
+            with path.open("wb") as file:
+                self._image.write(file)
+        except OSError as error:
+            folder = "" if path.parent.is_dir() else f"; the folder {path.parent} does not exist"
+            raise AccessError(f"cannot write '{path}': {error.strerror}{folder}") from error
 
     def exported_program(self, method_name: str = "forward") -> Any:
         """The method's edge graph as an `ExportedProgram`."""

@@ -6,6 +6,7 @@ then a `torch.save` of plain values and tensors:
 
     {"load": uint8 tensor, "method": str}  -> {"ok": True, "version": str}
     {"execute": [values]}                  -> {"ok": True, "outputs": [values]}
+    {"backends": True}                     -> {"ok": True, "backends": [str]}
     anything that fails                    -> {"ok": False, "reason": str}
 """
 
@@ -61,6 +62,11 @@ def main() -> None:
                 program = Runtime.get().load_program(program_bytes)
                 method = program.load_method(request["method"])
                 answer = {"ok": True, "version": metadata.version("executorch")}
+            elif "backends" in request:
+                from executorch.runtime import Runtime
+
+                names = Runtime.get().backend_registry.registered_backend_names
+                answer = {"ok": True, "backends": list(names)}
             else:
                 assert method is not None, "execute before load"
                 outputs = method.execute(request["execute"])

@@ -18,8 +18,10 @@ from typing import Any, Self
 import torch
 
 from etlab.errors import EtlabError
+from etlab.exir import official_operators
 from etlab.numerics import _official_child
-from etlab.numerics.parity import PathAbsentError
+from etlab.numerics.parity import PathAbsentError, PathNotApplicableError
+from etlab.runtime import Runtime
 
 ABSENT = "executorch is not installed: pip install 'etlab[official]'"
 
@@ -46,6 +48,7 @@ class OfficialRuntime:
 
     Raises:
         PathAbsentError: `executorch` is not installed.
+        PathNotApplicableError: the program needs operators or backends that the runtime lacks.
         OfficialRuntimeError: the runtime does not load the program.
     """
 
@@ -53,6 +56,11 @@ class OfficialRuntime:
         """Start the child and load the program."""
         if not is_available():
             raise PathAbsentError(ABSENT)
+        operators, backends = _needs_of(program, method)
+        if missing := sorted(operators - official_operators.ALL):
+            raise PathNotApplicableError(
+                f"operator missing: the official runtime has no kernel for {', '.join(missing)}"
+            )
         self._timeout = timeout
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
         self._child = subprocess.Popen(
@@ -64,8 +72,15 @@ class OfficialRuntime:
         )
         try:
             self.load(program, method=method)
-        except BaseException:
+        except BaseException as error:
+            missing = []
+            if backends and isinstance(error, OfficialRuntimeError) and self.is_alive:
+                missing = sorted(backends - set(self._ask({"backends": True})["backends"]))
             self.close()
+            if missing:
+                raise PathNotApplicableError(
+                    f"backend missing: the official runtime has no {', '.join(missing)}"
+                ) from error
             raise
 
     @property
@@ -162,6 +177,15 @@ class OfficialRuntime:
         own = [line for line in own if not re.search(r"\] arg \d+ with type id", line)]
         errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
         return "; ".join(line[:300] for line in (own or errors)[-3:])
+
+
+def _needs_of(program: bytes, method: str) -> tuple[set[str], set[str]]:
+    """Operators and backends of a method; none where the program cannot be read."""
+    try:
+        metadata = Runtime.get().load_program(program).metadata(method)
+    except EtlabError:  # the official runtime says in its own words what it thinks of such a file
+        return set(), set()
+    return set(metadata.operator_names), set(metadata.backend_names)
 
 
 def _with_words(why: str, words: str) -> str:

@@ -22,6 +22,10 @@ class PathAbsentError(NotSupportedError):
     """This environment has no such path; the message says how to get it."""
 
 
+class PathNotApplicableError(NotSupportedError):
+    """The path can never run this program; the message says what it lacks."""
+
+
 class OpenPath(Protocol):
     """A path that is ready to compute."""
 
@@ -68,7 +72,8 @@ def compare(
         on_path: called with a path's name before it runs.
 
     Returns:
-        The report. A path that cannot be opened or fails is a row that says why.
+        The report. A path that cannot be opened, cannot serve this program or fails is a row that
+        says why.
 
     Raises:
         InvalidArgumentError: the reference is not among the paths.
@@ -99,6 +104,9 @@ def compare(
             raise
         except PathAbsentError as error:
             rows.append(ParityRow(path, "", "absent", _one_line(error)))
+            continue
+        except PathNotApplicableError as error:
+            rows.append(ParityRow(path, "", "not applicable", _one_line(error)))
             continue
         except Exception as error:
             rows.append(ParityRow(path, "", "failed", _one_line(error)))

@@ -11,7 +11,8 @@ from etlab.numerics.metrics import all_metrics, metric
 if TYPE_CHECKING:
     import pandas
 
-Status = Literal["ok", "failed", "absent"]
+Status = Literal["ok", "failed", "absent", "not applicable"]
+_NEVER_RAN = ("absent", "not applicable")
 
 
 class ParityError(EtlabError, AssertionError):
@@ -25,7 +26,8 @@ class ParityRow:
     Attributes:
         path: how it was computed.
         output: its name or place; empty when the path gave no outputs.
-        status: "ok"; "failed" with a reason; "absent" where this environment has no such path.
+        status: "ok"; "failed" with a reason; "absent" where this environment has no such path; "not
+            applicable" where the path cannot have what this program needs.
         reason: why there are no numbers.
         values: metric name to value; None where a metric says nothing about such data.
         worst_sample: place of the sample with the lowest first metric, for several samples.
@@ -80,8 +82,8 @@ class ParityReport:
         """Raise unless every compared output keeps the bounds.
 
         Args:
-            paths: paths that must be there; by default every path that this environment has. A
-                path that failed is an error either way.
+            paths: paths that must be there; by default every path that this environment has and
+                that can run this program. A path that failed is an error either way.
             **bounds: metric name to bound, a least value where higher is better (`sqnr_db=40`,
                 `top1=1.0`), else a largest one (`max_abs=1e-4`).
 
@@ -99,7 +101,7 @@ class ParityReport:
                 continue
             if paths is not None and row.path not in paths:
                 continue
-            if row.status == "failed" or (row.status == "absent" and paths is not None):
+            if row.status == "failed" or (row.status in _NEVER_RAN and paths is not None):
                 wrong.append(f"{row.path}: {row.reason}")
             if row.status != "ok":
                 continue

@@ -1,7 +1,6 @@
 """What a quantizer is."""
 
 import contextlib
-import inspect
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,8 @@ from typing import Any, ClassVar
 
 import torch
 from torch.export import ExportedProgram
+
+from etlab.named import parameters_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +60,3 @@ def quiet_imports() -> Iterator[None]:
         yield
     finally:
         logging.disable(before)
-
-
-def parameters_of(kind: type) -> dict[str, Any]:
-    """Constructor keywords of `kind` with their defaults (`inspect.Parameter.empty` where none)."""
-    if kind.__init__ is object.__init__:  # type: ignore[misc]  # the class's own, by intent
-        return {}
-    return {
-        name: parameter.default
-        for name, parameter in inspect.signature(kind).parameters.items()
-        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    }

@@ -7,6 +7,7 @@ from exir.lowering import Function, Mlp, lower, seeded
 from torch import nn
 
 from etlab.errors import (
+    AccessError,
     InvalidArgumentError,
     MemoryPlanError,
     NotFoundError,
@@ -47,6 +48,11 @@ def test_all_ways_to_write_give_the_same_bytes(tmp_path: Path) -> None:
 def test_a_name_without_the_suffix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match=r"\.pte"):
         lower(Mlp(), seeded(2, 5)).save(tmp_path / "mlp.bin")
+
+
+def test_a_place_that_cannot_be_written_is_an_access_error(tmp_path: Path) -> None:
+    with pytest.raises(AccessError, match=r"cannot write .*the folder .*missing does not exist"):
+        lower(Mlp(), seeded(2, 5)).save(tmp_path / "missing" / "mlp.pte")
 
 
 def test_weights_changed_after_lowering_are_noticed() -> None:

@@ -3,6 +3,7 @@ import textwrap
 import pytest
 import torch
 
+import etlab
 from etlab.numerics import official
 from etlab.numerics.official import OfficialRuntime, OfficialRuntimeError
 from etlab.numerics.parity import PathAbsentError
@@ -73,3 +74,13 @@ def test_official_runtime_explains_a_damaged_file():
         pytest.skip("needs the executorch package")
     with pytest.raises(OfficialRuntimeError, match="ET12"):
         OfficialRuntime(b"nonsense" * 64)
+
+
+def test_a_backend_in_python_makes_the_official_row_not_applicable():
+    if not official.is_available():
+        pytest.skip("needs the executorch package")
+    run = etlab.export(torch.nn.Linear(3, 5), torch.ones(2, 3), partitioner="reference")
+    report = run.parity(torch.linspace(-1, 1, 6).reshape(2, 3), paths=["native", "official"])
+    row = report.row("official")
+    assert (row.status, "no ReferenceBackend" in row.reason) == ("not applicable", True)
+    report.check(sqnr_db=60)

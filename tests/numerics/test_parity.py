@@ -6,7 +6,7 @@ import torch
 from etlab.errors import InvalidArgumentError
 from etlab.numerics import ParityError, compare
 from etlab.numerics.data import describe, looks_like_noise, warnings_about
-from etlab.numerics.parity import PathAbsentError, as_samples
+from etlab.numerics.parity import PathAbsentError, PathNotApplicableError, as_samples
 
 PICTURE = torch.linspace(0, 1, 300).reshape(1, 3, 10, 10)
 
@@ -69,6 +69,16 @@ def test_absent_path_passes_the_check_unless_it_is_asked_for():
     found = report(official=failing(PathAbsentError("not installed")), native=lambda a: [a[0] * 2])
     found.check(sqnr_db=40)
     with pytest.raises(ParityError, match="official: not installed"):
+        found.check(paths=["official"], sqnr_db=40)
+
+
+def test_path_that_can_never_run_a_program_does_not_fail_the_check():
+    error = PathNotApplicableError("the official runtime has no MyBackend")
+    found = report(official=failing(error), native=lambda a: [a[0] * 2])
+    assert found.row("official").status == "not applicable"
+    assert "not applicable" in str(found)
+    found.check(sqnr_db=40)
+    with pytest.raises(ParityError, match="official: the official runtime has no MyBackend"):
         found.check(paths=["official"], sqnr_db=40)
 
 

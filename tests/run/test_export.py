@@ -5,7 +5,12 @@ import torch
 from torch import nn
 
 import etlab
-from etlab.errors import ExportError, InterruptedExecutionError, InvalidArgumentError
+from etlab.errors import (
+    ExportError,
+    InterruptedExecutionError,
+    InvalidArgumentError,
+    NotFoundError,
+)
 from etlab.exir.stages import StageListener, listen
 
 
@@ -100,7 +105,7 @@ def test_model_that_cannot_be_exported_says_why(picture):
     with pytest.raises(ExportError, match=r"torch\.export refused Refuses") as caught:
         etlab.export(Refuses(), (picture,))
     assert caught.value.__cause__ is not None
-    with pytest.raises(InvalidArgumentError, match=r"expected a torch\.nn\.Module, got function"):
+    with pytest.raises(InvalidArgumentError, match=r"got function; wrap a function in a module"):
         etlab.export(lambda x: x, (picture,))
 
 
@@ -123,3 +128,24 @@ def test_listener_of_the_caller_hears_every_stage(classifier, picture):
     with listen(StageListener(seen.append)):
         run = etlab.export(classifier, (picture,))
     assert list(dict.fromkeys(seen)) == list(run.seconds)
+
+
+@pytest.mark.parametrize("open_door", [etlab.export, etlab.Workbench])
+@pytest.mark.parametrize(
+    ("model", "inputs", "message"),
+    [
+        (3, torch.ones(2), "expected a torch.nn.Module as the model, got int 3; wrap a function"),
+        (nn.ReLU, torch.ones(2), r"got the class ReLU itself; make one: ReLU\("),
+        (nn.ReLU(), None, r"expected example inputs .* got None; give \(\) for a model without"),
+    ],
+)
+def test_every_door_says_what_it_takes(open_door, model, inputs, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        open_door(model, inputs)
+
+
+def test_a_stage_that_is_not_there_is_answered_with_those_that_are(plain):
+    with pytest.raises(NotFoundError, match="no stage 'zz' in this run: choose from eager, aten"):
+        plain.stages["zz"]
+    with pytest.raises(NotFoundError, match="export with a quantizer"):
+        plain.stages["quantized"]

@@ -9,6 +9,7 @@ from IPython.testing.globalipapp import start_ipython
 from torch import nn
 
 import etlab
+from etlab.errors import NotFoundError
 from etlab.widgets import workbench as module
 
 
@@ -157,3 +158,8 @@ def test_shown_code_does_the_same(model, inputs):
 
 def test_every_stage_of_the_progress_bar_is_known():
     assert len(set(module._ROUND)) == len(module._ROUND)
+
+
+def test_pickers_refuse_a_choice_that_they_do_not_have(model, inputs):
+    with pytest.raises(NotFoundError, match="no quantizer is called 'int9': choose from none, "):
+        etlab.Workbench(model, inputs, quantizer="int9")

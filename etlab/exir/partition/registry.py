@@ -2,14 +2,15 @@
 
 import importlib
 import importlib.util
-import inspect
 import pkgutil
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 from etlab.errors import BackendMissingError, NotFoundError
 from etlab.exir.partition.backend import BackendDetails
 from etlab.exir.partition.partitioner import Partitioner
+from etlab.named import classes_in, make_named
 
 _PACKAGE = "etlab.backends"
 
@@ -28,19 +29,11 @@ def _package(name: str) -> ModuleType:
     return importlib.import_module(f"{_PACKAGE}.{name}")
 
 
-def _classes(module: ModuleType, base: type) -> list[type]:
-    return [
-        value
-        for _, value in sorted(vars(module).items())
-        if inspect.isclass(value) and issubclass(value, base) and value is not base
-    ]
-
-
 def partitioner_classes() -> dict[str, type[Partitioner]]:
     """The partitioner of every backend that has one, by the backend's name."""
     found: dict[str, type[Partitioner]] = {}
     for name in backend_names():
-        classes = _classes(_package(name), Partitioner)
+        classes = classes_in(_package(name), Partitioner)
         if classes:
             found[name] = classes[0]
     return found
@@ -53,12 +46,17 @@ def partitioner_class(name: str) -> type[Partitioner]:
         NotFoundError: no backend of that name, or none with a partitioner.
     """
     if name in backend_names():
-        classes = _classes(_package(name), Partitioner)
+        classes = classes_in(_package(name), Partitioner)
         if classes:
             return classes[0]
     raise NotFoundError(
         f"no partitioner '{name}'; there are: {', '.join(partitioner_classes()) or 'none'}"
     )
+
+
+def find_partitioner(name: str, **parameters: Any) -> Partitioner:
+    """A partitioner by its backend's name; raises as `etlab.named.make_named`."""
+    return make_named("partitioner", partitioner_classes(), name, parameters)
 
 
 def _all_subclasses(base: type) -> list[type]:
@@ -79,7 +77,7 @@ def backend_class(backend_id: str) -> type[BackendDetails]:
     if matching:
         return matching[-1]
     for name in backend_names():
-        for found in _classes(_package(name), BackendDetails):
+        for found in classes_in(_package(name), BackendDetails):
             if found.__name__ == backend_id:
                 return found
     known = sorted({c.__name__ for c in _all_subclasses(BackendDetails)})
