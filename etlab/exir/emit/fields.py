@@ -63,16 +63,20 @@ class Tables:
 Kind = Scalar | Items | OneOf | Text | Table | Tables
 
 Int8 = Annotated[int, Scalar("b")]
+Int16 = Annotated[int, Scalar("h")]
 Int32 = Annotated[int, Scalar("i")]
 UInt32 = Annotated[int, Scalar("I")]
 Int64 = Annotated[int, Scalar("q")]
 UInt64 = Annotated[int, Scalar("Q")]
+Float32 = Annotated[float, Scalar("f")]
 Float64 = Annotated[float, Scalar("d")]
 Boolean = Annotated[bool, Scalar("?")]
 Int32s = Annotated[tuple[int, ...], Items("i")]
+UInt32s = Annotated[tuple[int, ...], Items("I")]
 Int64s = Annotated[tuple[int, ...], Items("q")]
 UInt64s = Annotated[tuple[int, ...], Items("Q")]
 UInt8s = Annotated[tuple[int, ...], Items("B")]
+Float32s = Annotated[tuple[float, ...], Items("f")]
 Float64s = Annotated[tuple[float, ...], Items("d")]
 Booleans = Annotated[tuple[bool, ...], Items("?")]
 Bytes = Annotated[bytes, Items("B")]
@@ -118,7 +122,7 @@ def table_fields(table: type) -> tuple[Field, ...]:
         is_enum = isinstance(base, type) and issubclass(base, IntEnum)
         default: Any = 0
         if isinstance(kind, Scalar):
-            default = {"d": 0.0, "?": False}.get(kind.code, 0)
+            default = {"f": 0.0, "d": 0.0, "?": False}.get(kind.code, 0)
             if item.default is not MISSING:
                 default = item.default
         result.append(

@@ -16,7 +16,7 @@ import flatbuffers
 
 from etlab.exir.emit.fields import Items, OneOf, Scalar, Table, Tables, Text, table_fields
 
-_SIZES = {"b": 1, "B": 1, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "d": 8}
+_SIZES = {"b": 1, "B": 1, "?": 1, "h": 2, "i": 4, "I": 4, "f": 4, "q": 8, "Q": 8, "d": 8}
 _REFERENCE = "r"  # a 32-bit offset to something written before
 
 
@@ -126,7 +126,7 @@ class _Writer:
                 continue
             kind = field.kind
             if type(kind) is Scalar:
-                if value != field.default or (kind.code == "d" and math.copysign(1, value) < 0):
+                if value != field.default or (kind.code in "fd" and math.copysign(1, value) < 0):
                     present.append((field.slot, kind.code))
                     values.append(value)
                 continue

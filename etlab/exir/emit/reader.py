@@ -10,7 +10,7 @@ from typing import Any
 from etlab.errors import InvalidProgramError
 from etlab.exir.emit.fields import Field, Items, OneOf, Scalar, Table, Tables, Text, table_fields
 
-_SIZES = {"b": 1, "B": 1, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "d": 8}
+_SIZES = {"b": 1, "B": 1, "?": 1, "h": 2, "i": 4, "I": 4, "f": 4, "q": 8, "Q": 8, "d": 8}
 _SCALARS = {code: struct.Struct("<" + code) for code in _SIZES}
 _MAXIMUM_ITEMS = 50_000_000
 

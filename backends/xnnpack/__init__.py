@@ -1,0 +1,1 @@
+"""The delegate that XNNPACK runs: ExecuTorch's `XnnpackBackend`, payload for payload."""
