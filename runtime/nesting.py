@@ -1,5 +1,6 @@
 """Nested inputs and outputs by the pytree texts that a program carries."""
 
+import dataclasses
 import functools
 import json
 import sys
@@ -9,9 +10,13 @@ from typing import Any
 from torch.utils import _pytree as pytree
 
 from etlab.errors import InvalidArgumentError, InvalidProgramError
+from etlab.runtime.named_classes import fields_of, spec_of_class
 
 # What a file may name in the text of a nesting; torch would import any module that stands there.
 _HARMLESS_FACTORIES = {"list", "dict", "set", "tuple", "int", "float", "str", "bool"}
+
+# Beside a node of the text: the class that its values had at export (etlab's own addition).
+_CLASS_KEY = "etlab_class"
 
 
 def _refuse_imports(item: Any) -> None:
@@ -35,13 +40,27 @@ def _refuse_imports(item: Any) -> None:
 @functools.lru_cache(maxsize=256)
 def _parse(text: str) -> pytree.TreeSpec:
     try:
-        _refuse_imports(json.loads(text))
-        return pytree.treespec_loads(text)
+        content = json.loads(text)
+        _refuse_imports(content)
+        if f'"{_CLASS_KEY}"' not in text:
+            return pytree.treespec_loads(text)
+        protocol, tree = content
+        return _spec_with_classes(protocol, tree)
     except Exception as error:  # the text is a file's: anything may be wrong with it
         raise InvalidProgramError(
             f"the program's description of nested inputs or outputs cannot be read ({error});"
             " use execute() with flat inputs"
         ) from error
+
+
+def _spec_with_classes(protocol: int, tree: dict[str, Any]) -> pytree.TreeSpec:
+    """The spec of a text in which classes are named."""
+    children = [_spec_with_classes(protocol, child) for child in tree["children_spec"]]
+    if _CLASS_KEY in tree:
+        return spec_of_class(tree[_CLASS_KEY], children)
+    leaves: list[Any] = [{"type": None, "context": None, "children_spec": []}] * len(children)
+    own = pytree.treespec_loads(json.dumps([protocol, {**tree, "children_spec": leaves}]))
+    return pytree.TreeSpec(own.type, own.context, children) if children else own
 
 
 def flatten_inputs(
@@ -67,17 +86,12 @@ def flatten_inputs(
         return list(args)
     expected = _parse(spec_text)
     try:
-        given = _as_stored(expected, (tuple(args), kwargs))
-        leaves: list[Any] = expected.flatten_up_to(given)  # dictionaries in any order
-        is_fitting = all(pytree.tree_is_leaf(leaf) for leaf in leaves)
-    except ValueError:
-        is_fitting = False
-    if not is_fitting:
+        return _leaves(expected, (tuple(args), kwargs))
+    except ValueError as error:
         actual = pytree.tree_structure((tuple(args), kwargs))
         raise InvalidArgumentError(
             f"method '{method}': expected inputs nested as {_show(expected)}, got {_show(actual)}"
-        )
-    return leaves
+        ) from error
 
 
 def unflatten_outputs(method: str, spec_text: str, outputs: list[Any]) -> Any:
@@ -97,22 +111,38 @@ def unflatten_outputs(method: str, spec_text: str, outputs: list[Any]) -> Any:
     return pytree.tree_unflatten(outputs, spec)
 
 
-def _as_stored(spec: pytree.TreeSpec, value: Any) -> Any:
-    """`value` with plain tuples for the named ones where the program holds plain ones."""
+def _leaves(spec: pytree.TreeSpec, value: Any) -> list[Any]:
+    """The leaves of `value`, which must be nested as `spec`; ValueError when it is not."""
+    if spec.is_leaf():
+        if not pytree.tree_is_leaf(value):
+            raise ValueError(f"a leaf is expected, not a {type(value).__name__}")
+        return [value]
+    pairs = zip(spec.children(), _children(spec, value), strict=True)
+    return [leaf for child, item in pairs for leaf in _leaves(child, item)]
+
+
+def _children(spec: pytree.TreeSpec, value: Any) -> list[Any]:
+    """The children of `value` for one node: keys in any order, one named tuple for another."""
     if spec.type is dict and isinstance(value, dict) and set(value) == set(spec.context):
-        children = dict(zip(spec.context, spec.children(), strict=True))
-        return {key: _as_stored(children[key], item) for key, item in value.items()}
+        return [value[key] for key in spec.context]
+    fields = fields_of(spec)
+    has_names = dataclasses.is_dataclass(value) or hasattr(value, "_fields")
+    if fields is not None and has_names and all(hasattr(value, field) for field in fields):
+        return [getattr(value, field) for field in fields]
     is_tuple = type(value) is tuple or pytree.is_namedtuple_instance(value)
-    is_same_kind = is_tuple if spec.type is tuple else spec.type is type(value) is list
-    if is_same_kind and len(value) == spec.num_children:
-        items = [_as_stored(*pair) for pair in zip(spec.children(), value, strict=True)]
-        return items if spec.type is list else tuple(items)
-    return value
+    if is_tuple and (spec.type is tuple or fields is not None):
+        return list(value)
+    leaf = pytree.tree_structure(0)
+    one_level = pytree.TreeSpec(spec.type, spec.context, [leaf] * spec.num_children)
+    return one_level.flatten_up_to(value)
 
 
 def _show(spec: pytree.TreeSpec) -> str:
     """A nesting as Python writes it, with * for a leaf: ((*, {'mask': *}), {})."""
-    return repr(pytree.tree_unflatten([_Leaf()] * spec.num_leaves, spec))
+    try:
+        return repr(pytree.tree_unflatten([_Leaf()] * spec.num_leaves, spec))
+    except Exception:  # a class of the user's may refuse to be made of placeholders
+        return str(spec)
 
 
 class _Leaf:

@@ -1,3 +1,5 @@
+import collections
+
 import pytest
 import torch
 from torch import nn
@@ -5,6 +7,7 @@ from torch import nn
 import etlab
 from etlab.errors import InvalidArgumentError
 from etlab.numerics.official import is_available
+from etlab.runtime import Runtime
 
 LOCAL = ["eager", "exported", "native"]
 
@@ -34,6 +37,23 @@ def test_run_gives_outputs_in_the_models_structure():
         found = run.run(x, path=path)
         assert torch.equal(found["parts"][1][0], expected["parts"][1][0])
         assert torch.equal(found["sum"], expected["sum"])
+
+
+Box = collections.namedtuple("Box", "low high")
+
+
+def test_named_results_come_back_as_the_models_classes():
+    class Bounds(nn.Module):
+        def forward(self, box):
+            return Box(box.low - 1, torch.topk(box.high, 2))
+
+    box = Box(torch.arange(3.0), torch.arange(5.0))
+    run = etlab.export(Bounds(), (box,))
+    method = Runtime.get().load_program(run.file.data).load_method("forward")
+    for found in (run.run((box,)), method(box)):
+        assert type(found) is Box
+        assert type(found.high) is torch.return_types.topk
+        assert torch.equal(found.high.indices, torch.tensor([4, 3]))
 
 
 def test_unknown_path_lists_the_paths_of_the_run(plain, picture):

@@ -1,6 +1,5 @@
 """Emits one method: its values, operators, delegates and instructions."""
 
-from collections import namedtuple
 from typing import Any, Protocol
 
 import torch
@@ -10,6 +9,7 @@ from etlab.errors import InternalError, LoweringError, MemoryPlanError
 from etlab.exir.emit import schema
 from etlab.exir.emit.constants import DataTable
 from etlab.exir.emit.frames import frames_of
+from etlab.exir.emit.nesting import tree_text
 from etlab.exir.emit.scalar_type import scalar_type_of
 from etlab.exir.emit.values import ValueTable
 from etlab.exir.memory.planning import PlannedMemory
@@ -40,28 +40,6 @@ def emit_method(schedule: Schedule, memory: PlannedMemory, shared: Shared) -> sc
         MemoryPlanError: a value that needs memory has no place in the plan.
     """
     return _MethodEmitter(schedule, memory, shared).emit()
-
-
-def tree_text(spec: pytree.TreeSpec | None) -> str:
-    """A tree spec as stored; empty when it holds a class without a serialized name.
-
-    Named tuples that are not registered under a name are held as plain ones.
-    """
-    if spec is None:
-        return ""
-    try:
-        return pytree.treespec_dumps(_without_unknown_names(spec), 1)
-    except (NotImplementedError, TypeError):
-        return ""
-
-
-def _without_unknown_names(spec: pytree.TreeSpec) -> pytree.TreeSpec:
-    if spec.is_leaf():
-        return spec
-    children = [_without_unknown_names(child) for child in spec.children()]
-    if spec.type is namedtuple and spec.context not in pytree.SUPPORTED_SERIALIZED_TYPES:
-        return pytree.TreeSpec(tuple, None, children)
-    return pytree.TreeSpec(spec.type, spec.context, children)
 
 
 def tensor_entry(value: Value, buffer_index: int) -> schema.Tensor:
