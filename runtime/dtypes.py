@@ -13,6 +13,8 @@ _SCALAR_TYPES: dict[torch.dtype, int] = {
     torch.float16: 5,
     torch.float32: 6,
     torch.float64: 7,
+    torch.complex64: 9,
+    torch.complex128: 10,
     torch.bool: 11,
     torch.bfloat16: 15,
     torch.uint16: 27,

@@ -22,7 +22,10 @@ size_t element_size(ScalarType type) {
     case ScalarType::kLong:
     case ScalarType::kDouble:
     case ScalarType::kUInt64:
+    case ScalarType::kComplexFloat:
       return 8;
+    case ScalarType::kComplexDouble:
+      return 16;
   }
   return 0;
 }
@@ -37,6 +40,8 @@ const char* name_of(ScalarType type) {
     case ScalarType::kHalf: return "float16";
     case ScalarType::kFloat: return "float32";
     case ScalarType::kDouble: return "float64";
+    case ScalarType::kComplexFloat: return "complex64";
+    case ScalarType::kComplexDouble: return "complex128";
     case ScalarType::kBool: return "bool";
     case ScalarType::kBFloat16: return "bfloat16";
     case ScalarType::kUInt16: return "uint16";
@@ -65,6 +70,11 @@ ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == b) return a;
   if (a == ScalarType::kBool) return b;
   if (b == ScalarType::kBool) return a;
+  if (is_complex(a) || is_complex(b)) {
+    const bool is_wide = a == ScalarType::kComplexDouble || b == ScalarType::kComplexDouble ||
+                         a == ScalarType::kDouble || b == ScalarType::kDouble;
+    return is_wide ? ScalarType::kComplexDouble : ScalarType::kComplexFloat;
+  }
   const bool a_floating = is_floating(a);
   const bool b_floating = is_floating(b);
   if (a_floating != b_floating) return a_floating ? a : b;

@@ -16,6 +16,8 @@ enum class ScalarType : int8_t {
   kHalf = 5,
   kFloat = 6,
   kDouble = 7,
+  kComplexFloat = 9,
+  kComplexDouble = 10,
   kBool = 11,
   kBFloat16 = 15,
   kUInt16 = 27,
@@ -33,8 +35,16 @@ inline bool is_floating(ScalarType type) {
   return type == ScalarType::kHalf || type == ScalarType::kFloat || type == ScalarType::kDouble ||
          type == ScalarType::kBFloat16;
 }
+inline bool is_complex(ScalarType type) {
+  return type == ScalarType::kComplexFloat || type == ScalarType::kComplexDouble;
+}
 inline bool is_integral(ScalarType type, bool include_bool) {
-  return type == ScalarType::kBool ? include_bool : !is_floating(type);
+  if (type == ScalarType::kBool) return include_bool;
+  return !is_floating(type) && !is_complex(type);
+}
+// The dtype of the parts of a complex one.
+inline ScalarType real_type(ScalarType type) {
+  return type == ScalarType::kComplexFloat ? ScalarType::kFloat : ScalarType::kDouble;
 }
 
 // torch.promote_types for two tensors of equal category rank.
@@ -108,6 +118,19 @@ struct Half {
   operator float() const { return half_to_float(bits); }     // NOLINT
 };
 
+// A complex number as torch lays it out.
+template <typename T>
+struct Complex {
+  T real = 0;
+  T imaginary = 0;
+  Complex() = default;
+  Complex(T real, T imaginary = 0) : real(real), imaginary(imaginary) {}  // NOLINT: as numbers do
+  bool operator==(const Complex& other) const {
+    return real == other.real && imaginary == other.imaginary;
+  }
+  bool operator!=(const Complex& other) const { return !(*this == other); }
+};
+
 // ScalarType of a C++ type: kScalarTypeOf<float> == ScalarType::kFloat.
 template <typename T>
 struct ScalarTypeOf;
@@ -124,6 +147,8 @@ ETLAB_SCALAR_TYPE(int64_t, kLong)
 ETLAB_SCALAR_TYPE(Half, kHalf)
 ETLAB_SCALAR_TYPE(float, kFloat)
 ETLAB_SCALAR_TYPE(double, kDouble)
+ETLAB_SCALAR_TYPE(Complex<float>, kComplexFloat)
+ETLAB_SCALAR_TYPE(Complex<double>, kComplexDouble)
 ETLAB_SCALAR_TYPE(bool, kBool)
 ETLAB_SCALAR_TYPE(BFloat16, kBFloat16)
 ETLAB_SCALAR_TYPE(uint16_t, kUInt16)

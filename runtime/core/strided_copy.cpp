@@ -24,7 +24,8 @@ CopyRun copy_run_of(size_t element_bytes) {
     case 1: return copy_run<1>;
     case 2: return copy_run<2>;
     case 4: return copy_run<4>;
-    default: return copy_run<8>;
+    case 8: return copy_run<8>;
+    default: return copy_run<16>;
   }
 }
 

@@ -23,7 +23,9 @@ void for_each_nonzero(const Tensor& self, Found found) {
     walk.for_each_row([&](const std::array<int64_t, 1>& offset) {
       for (int64_t column = 0; column < length; ++column) {
         // Shifting the sign of a float out leaves zero for both zeros.
-        if (static_cast<T>(data[offset[0] + column * stride] << sign) != 0) found(row, column);
+        if constexpr (std::is_integral_v<T>) {
+          if (static_cast<T>(data[offset[0] + column * stride] << sign) != 0) found(row, column);
+        }
       }
       ++row;
     });
@@ -33,6 +35,8 @@ void for_each_nonzero(const Tensor& self, Found found) {
 void nonzero_out(Context&, const Tensor& self, Tensor& out) {
   constexpr const char* kName = "nonzero";
   check_type(kName, "out", out, ScalarType::kLong);
+  ETLAB_CHECK(!is_complex(self.type()), kNotSupported, kName, ": dtype ", name_of(self.type()),
+              " is not supported; take the nonzero elements of its abs()");
   int64_t count = 0;
   for_each_nonzero(self, [&](int64_t, int64_t) { ++count; });
   const int64_t sizes[] = {count, self.dim()};

@@ -29,6 +29,17 @@ template <typename To, typename From>
 inline To cast(From from) {
   if constexpr (std::is_same_v<To, From>) {
     return from;
+  } else if constexpr (kIsComplex<To> && kIsComplex<From>) {
+    using Part = decltype(To::real);
+    return To(static_cast<Part>(from.real), static_cast<Part>(from.imaginary));
+  } else if constexpr (kIsComplex<To>) {
+    return To(cast<decltype(To::real)>(from));
+  } else if constexpr (kIsComplex<From>) {  // the imaginary part is dropped, but for truth
+    if constexpr (std::is_same_v<To, bool>) {
+      return from != From{};
+    } else {
+      return cast<To>(from.real);
+    }
   } else if constexpr (kIsReducedFloat<From>) {
     return cast<To>(static_cast<float>(from));
   } else if constexpr (std::is_same_v<To, bool>) {

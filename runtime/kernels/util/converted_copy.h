@@ -10,4 +10,10 @@ namespace etlab {
 void copy_converted(Context& context, const Tensor& source, const StridedView& destination,
                     ScalarType type);
 
+void copy_converted(Context& context, const StridedView& source, ScalarType source_type,
+                    const StridedView& destination, ScalarType type);
+
+// `out`, which has its sizes already, becomes `source`, broadcast and converted.
+void copy_to(Context& context, const char* op, const Tensor& source, Tensor& out);
+
 }  // namespace etlab

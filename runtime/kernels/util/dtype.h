@@ -41,6 +41,9 @@ using RealTypes = Concat<IntegralTypes, FloatTypes>;
 using AllTypes = Concat<RealTypes, TypeList<bool>>;
 // With the unsigned types that eager stores, copies and compares but hardly computes with.
 using StoredTypes = Concat<AllTypes, TypeList<uint16_t, uint32_t, uint64_t>>;
+using ComplexTypes = TypeList<Complex<float>, Complex<double>>;
+// Everything that a tensor may hold.
+using AnyTypes = Concat<StoredTypes, ComplexTypes>;
 // What values are computed in: half and bfloat16 as float, uint16 and uint32 as int64.
 using RealComputeTypes = Concat<IntegralTypes, WideFloatTypes>;
 using ComputeTypes = Concat<RealComputeTypes, TypeList<bool>>;
@@ -48,6 +51,8 @@ using ComputeTypes = Concat<RealComputeTypes, TypeList<bool>>;
 template <typename T>
 constexpr bool kIsFloating = std::is_floating_point_v<T> || std::is_same_v<T, Half> ||
                              std::is_same_v<T, BFloat16>;
+template <typename T>
+constexpr bool kIsComplex = std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>;
 template <typename T>
 constexpr bool kIsReducedFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
@@ -68,7 +73,7 @@ inline ScalarType compute_type(ScalarType type) {
 }
 // The dtype of operators that answer integers with floats, such as exp and mean.
 inline ScalarType float_type(ScalarType type) {
-  return is_floating(type) ? type : ScalarType::kFloat;
+  return is_floating(type) || is_complex(type) ? type : ScalarType::kFloat;
 }
 
 namespace util {

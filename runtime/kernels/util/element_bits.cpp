@@ -67,8 +67,13 @@ uint64_t convert(const char* who, const Scalar& value, ScalarType type) {
 
 ElementBits::ElementBits(const char* who, const Scalar& value, ScalarType type)
     : element_bytes_(element_size(type)) {
+  if (is_complex(type)) {  // the imaginary part, which follows, stays zero
+    const bool is_wide = type == ScalarType::kComplexDouble;
+    bits_[0] = is_wide ? bits_of(value.to<double>()) : bits_of(value.to<float>());
+    return;
+  }
   dispatch<StoredTypes>(
-      type, who, [&](auto tag) { bits_ = convert<TypeOf<decltype(tag)>>(who, value, type); });
+      type, who, [&](auto tag) { bits_[0] = convert<TypeOf<decltype(tag)>>(who, value, type); });
 }
 
 }  // namespace etlab

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "runtime/core/scalar.h"
@@ -16,11 +17,11 @@ class ElementBits {
 
   // Points into this object.
   StridedView repeated(Span<const int64_t> sizes) const {
-    return StridedView::repeated(&bits_, element_bytes_, sizes);
+    return StridedView::repeated(bits_.data(), element_bytes_, sizes);
   }
 
  private:
-  uint64_t bits_ = 0;
+  std::array<uint64_t, 2> bits_{};
   size_t element_bytes_;
 };
 

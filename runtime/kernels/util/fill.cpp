@@ -1,7 +1,6 @@
 #include "runtime/kernels/util/fill.h"
 
 #include "runtime/kernels/util/element_bits.h"
-#include "runtime/kernels/util/elementwise.h"
 #include "runtime/kernels/util/strided_copy.h"
 
 namespace etlab {
@@ -9,13 +8,6 @@ namespace etlab {
 void fill_with(Context& context, const char* op, const Scalar& value, Tensor& out) {
   const ElementBits bits(op, value, out.type());
   copy_view(context, bits.repeated(out.sizes()), StridedView(out));
-}
-
-void copy_to(Context& context, const char* op, const Tensor& source, Tensor& out) {
-  dispatch<StoredTypes>(out.type(), op, [&](auto tag) {
-    using T = TypeOf<decltype(tag)>;
-    elementwise<T>(context, op, out, [](T value) { return value; }, as<T>(source));
-  });
 }
 
 }  // namespace etlab

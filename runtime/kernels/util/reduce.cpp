@@ -1,7 +1,7 @@
 #include "runtime/kernels/util/reduce.h"
 
 #include "runtime/core/checked.h"
-#include "runtime/kernels/util/cast.h"
+#include "runtime/kernels/util/converted_copy.h"
 
 namespace etlab::util {
 
@@ -69,17 +69,7 @@ Tensor converted(Context& context, const Tensor& tensor, ScalarType type) {
   const size_t bytes = checked_multiply(static_cast<size_t>(tensor.numel()), element_size(type),
                                         "converted tensor");
   Tensor result(type, tensor.sizes(), {}, context.allocate(bytes), bytes);
-  const IndexBox places(tensor);
-  dispatch<StoredTypes>(tensor.type(), "dtype conversion", [&](auto from_tag) {
-    using From = TypeOf<decltype(from_tag)>;
-    dispatch<StoredTypes>(type, "dtype conversion", [&](auto to_tag) {
-      using To = TypeOf<decltype(to_tag)>;
-      To* to = result.data<To>();
-      ReducedValues<From>(tensor.data<From>(), places).for_each([&](From value) {
-        *to++ = cast<To>(value);
-      });
-    });
-  });
+  copy_converted(context, tensor, StridedView(result), type);
   return result;
 }
 

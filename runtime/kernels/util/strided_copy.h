@@ -57,7 +57,13 @@ void copy_view(Context& context, const StridedView& source, const StridedView& d
 void copy_flat(Context& context, const StridedView& source, int64_t source_begin,
                const StridedView& destination, int64_t destination_begin, int64_t count);
 
-// Calls function(zero of an unsigned type) for an element size of 1, 2, 4 or 8 bytes.
+// An element of sixteen bytes, for copying.
+struct WideElement {
+  uint64_t halves[2] = {0, 0};
+};
+
+// Calls function(zero of an unsigned type or WideElement) for an element size of 1, 2, 4, 8 or 16
+// bytes.
 template <typename Function>
 void dispatch_bytes(size_t element_bytes, const Function& function) {
   switch (element_bytes) {
@@ -67,8 +73,10 @@ void dispatch_bytes(size_t element_bytes, const Function& function) {
       return function(uint16_t{});
     case 4:
       return function(uint32_t{});
-    default:
+    case 8:
       return function(uint64_t{});
+    default:
+      return function(WideElement{});
   }
 }
 

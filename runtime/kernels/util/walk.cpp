@@ -5,6 +5,7 @@
 #include "runtime/core/error.h"
 #include "runtime/kernels/util/cast.h"
 #include "runtime/kernels/util/shapes.h"
+#include "runtime/kernels/util/strided_copy.h"
 
 namespace etlab {
 
@@ -12,69 +13,22 @@ namespace {
 
 constexpr int64_t kBlock = 1024;
 constexpr int64_t kGrain = 32768;
+constexpr int64_t kGathered = 128;      // elements brought together before they are converted
+constexpr size_t kLargestElement = 16;  // bytes
 
-// A bool from a file may be any byte; as a C++ bool only 0 and 1 are legal.
 template <typename T>
-using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-
-template <typename From, typename To>
-void copy_run(const Stored<From>* source, int64_t stride, int64_t count, To* target) {
-  const auto convert = [](Stored<From> value) {
-    if constexpr (std::is_same_v<From, bool>) {
-      return cast<To>(value != 0);
-    } else {
-      return cast<To>(value);
-    }
-  };
-  if (stride == 1) {
-    for (int64_t i = 0; i < count; ++i) target[i] = convert(source[i]);
+void gather(const std::byte* source, int64_t stride, int64_t count, std::byte* target) {
+  const T* from = reinterpret_cast<const T*>(source);
+  T* to = reinterpret_cast<T*>(target);
+  if (stride == 0) {
+    std::fill_n(to, count, *from);
   } else {
-    for (int64_t i = 0; i < count; ++i) target[i] = convert(source[i * stride]);
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
   }
-}
-
-template <typename From, typename To>
-void gather(const Walk& walk, const void* data, int64_t begin, int64_t count, To* target) {
-  const auto* source = static_cast<const Stored<From>*>(data);
-  if (walk.rank == 0) return copy_run<From, To>(source, 0, count, target);
-  std::array<int64_t, kMaxRank> index;
-  for (size_t dim = walk.rank; dim-- > 0;) {
-    index[dim] = begin % walk.sizes[dim];
-    begin /= walk.sizes[dim];
-    source += index[dim] * walk.strides[dim];
-  }
-  const size_t inner = walk.rank - 1;
-  while (true) {
-    const int64_t run = std::min(count, walk.sizes[inner] - index[inner]);
-    copy_run<From, To>(source, walk.strides[inner], run, target);
-    target += run;
-    count -= run;
-    if (count == 0) return;
-    source -= index[inner] * walk.strides[inner];
-    index[inner] = 0;
-    for (size_t dim = inner; dim-- > 0;) {  // carry into the outer dimensions
-      if (++index[dim] < walk.sizes[dim]) {
-        source += walk.strides[dim];
-        break;
-      }
-      source -= (walk.sizes[dim] - 1) * walk.strides[dim];
-      index[dim] = 0;
-    }
-  }
-}
-
-template <typename From, typename To>
-void scatter(void* data, int64_t begin, int64_t count, const From* source) {
-  To* target = static_cast<To*>(data) + begin;
-  for (int64_t i = 0; i < count; ++i) target[i] = cast<To>(source[i]);
-}
-
-bool is_reduced_float(ScalarType type) {
-  return type == ScalarType::kHalf || type == ScalarType::kBFloat16;
 }
 
 template <typename T>
-void round_values(ScalarType type, int64_t count, T* values) {
+void round_all(ScalarType type, int64_t count, T* values) {
   if (type == ScalarType::kHalf) {
     for (int64_t i = 0; i < count; ++i) values[i] = cast<T>(cast<Half>(values[i]));
   } else {
@@ -114,39 +68,77 @@ Walk::Walk(const Tensor& input) {
   for (int64_t dim = 0; dim < input.dim(); ++dim) append(input.size(dim), input.stride(dim));
 }
 
-template <typename T>
-Reader<T>::Reader(const Tensor& input, const Walk& walk, ScalarType rounded_to)
+namespace util {
+
+ElementReader::ElementReader(const Tensor& input, const Walk& walk, ScalarType target)
     : walk_(walk),
-      data_(input.raw()),
-      rounded_to_(rounded_to),
-      rounds_(is_reduced_float(rounded_to) && input.type() != rounded_to),
-      is_direct_(walk.rank == 1 && walk.is_linear() && input.type() == kScalarTypeOf<T> &&
-                 !rounds_ && !std::is_same_v<T, bool>) {
-  dispatch<StoredTypes>(input.type(), "reading a tensor",
-                        [&](auto tag) { gather_ = &gather<TypeOf<decltype(tag)>, T>; });
+      data_(static_cast<const std::byte*>(input.raw())),
+      source_bytes_(element_size(input.type())),
+      target_bytes_(element_size(target)),
+      convert_(find_conversion("reading a tensor", input.type(), target)),
+      converts_(input.type() != target || target == ScalarType::kBool) {}
+
+void ElementReader::read_run(const std::byte* source, int64_t stride, int64_t count,
+                             std::byte* target) const {
+  if (stride == 1) return convert_(source, target, count);
+  alignas(kLargestElement) std::array<std::byte, kGathered * kLargestElement> gathered;
+  dispatch_bytes(source_bytes_, [&](auto zero) {
+    using T = decltype(zero);
+    if (!converts_) return gather<T>(source, stride, count, target);
+    for (int64_t begin = 0; begin < count; begin += kGathered) {
+      const int64_t part = std::min(kGathered, count - begin);
+      gather<T>(source + begin * stride * static_cast<int64_t>(sizeof(T)), stride, part,
+                gathered.data());
+      convert_(gathered.data(), target + static_cast<size_t>(begin) * target_bytes_, part);
+    }
+  });
 }
 
-template <typename T>
-void Reader<T>::round(int64_t count, T* buffer) const {
-  round_values(rounded_to_, count, buffer);
+void ElementReader::read(int64_t begin, int64_t count, void* buffer) const {
+  const std::byte* source = data_;
+  auto* target = static_cast<std::byte*>(buffer);
+  if (walk_.rank == 0) return read_run(source, 0, count, target);
+  const auto bytes = static_cast<int64_t>(source_bytes_);
+  std::array<int64_t, kMaxRank> index;
+  for (size_t dim = walk_.rank; dim-- > 0;) {
+    index[dim] = begin % walk_.sizes[dim];
+    begin /= walk_.sizes[dim];
+    source += index[dim] * walk_.strides[dim] * bytes;
+  }
+  const size_t inner = walk_.rank - 1;
+  while (true) {
+    const int64_t run = std::min(count, walk_.sizes[inner] - index[inner]);
+    read_run(source, walk_.strides[inner], run, target);
+    target += static_cast<size_t>(run) * target_bytes_;
+    count -= run;
+    if (count == 0) return;
+    source -= index[inner] * walk_.strides[inner] * bytes;
+    index[inner] = 0;
+    for (size_t dim = inner; dim-- > 0;) {  // carry into the outer dimensions
+      if (++index[dim] < walk_.sizes[dim]) {
+        source += walk_.strides[dim] * bytes;
+        break;
+      }
+      source -= (walk_.sizes[dim] - 1) * walk_.strides[dim] * bytes;
+      index[dim] = 0;
+    }
+  }
 }
 
-template <typename T>
-Writer<T>::Writer(const char* op, Tensor& out, ScalarType rounded_to)
-    : data_(out.raw()),
-      rounded_to_(rounded_to),
-      rounds_(is_reduced_float(rounded_to) && out.type() != rounded_to),
-      is_direct_(out.type() == kScalarTypeOf<T> && !rounds_) {
+void* dense_data(const char* op, Tensor& out) {
   ETLAB_CHECK(is_dense(out), kInvalidArgument, op, ": the output ", describe(out),
               " must be dense in memory");
-  dispatch<StoredTypes>(out.type(), op,
-                        [&](auto tag) { scatter_ = &scatter<T, TypeOf<decltype(tag)>>; });
+  return out.raw();
 }
 
-template <typename T>
-void Writer<T>::round(int64_t count, T* buffer) const {
-  round_values(rounded_to_, count, buffer);
+void round_values(ScalarType type, int64_t count, float* values) {
+  round_all(type, count, values);
 }
+void round_values(ScalarType type, int64_t count, double* values) {
+  round_all(type, count, values);
+}
+
+}  // namespace util
 
 template <typename T>
 const T* read_contiguous(Context& context, const Tensor& tensor) {
@@ -183,8 +175,6 @@ void write_contiguous(Context& context, const char* op, const T* values, Tensor&
 }
 
 #define ETLAB_INSTANTIATE(T)                                                  \
-  template class Reader<T>;                                                   \
-  template class Writer<T>;                                                   \
   template const T* read_contiguous<T>(Context&, const Tensor&);              \
   template void write_contiguous<T>(Context&, const char*, const T*, Tensor&);
 ETLAB_INSTANTIATE(uint8_t)

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "runtime/core/context.h"
 #include "runtime/core/tensor.h"
+#include "runtime/kernels/util/convert.h"
 #include "runtime/kernels/util/dtype.h"
 
 namespace etlab {
@@ -27,29 +30,67 @@ struct Walk {
   void append(int64_t size, int64_t stride);
 };
 
+namespace util {
+
+// What a Reader does whatever it reads as: gathers runs of the walk and converts them.
+class ElementReader {
+ public:
+  ElementReader(const Tensor& input, const Walk& walk, ScalarType target);
+  bool converts() const { return converts_; }
+  const void* data() const { return data_; }
+  // Elements [begin, begin + count) of the walk, converted, to `target`.
+  void read(int64_t begin, int64_t count, void* target) const;
+
+ private:
+  void read_run(const std::byte* source, int64_t stride, int64_t count, std::byte* target) const;
+
+  Walk walk_;
+  const std::byte* data_;
+  size_t source_bytes_;  // of one element
+  size_t target_bytes_;
+  ConvertRun convert_;
+  bool converts_;  // not just a copy
+};
+
+// The memory of an output; throws, naming `op`, when it has gaps.
+void* dense_data(const char* op, Tensor& out);
+void round_values(ScalarType type, int64_t count, float* values);
+void round_values(ScalarType type, int64_t count, double* values);
+
+// Only float and double hold values that are finer than half and bfloat16.
+template <typename T>
+void round_to(ScalarType type, int64_t count, T* values) {
+  if constexpr (std::is_floating_point_v<T>) round_values(type, count, values);
+}
+inline bool loses_bits(ScalarType computed, ScalarType stored) {
+  return computed != stored &&
+         (computed == ScalarType::kHalf || computed == ScalarType::kBFloat16);
+}
+
+}  // namespace util
+
 // Reads elements of any dtype and layout as blocks of consecutive T, converted as `cast` does. T is
-// one of StoredTypes. Half and bfloat16 are mostly read as float; values that eager would first
+// one of AnyTypes. Half and bfloat16 are mostly read as float; values that eager would first
 // convert to `rounded_to`, one of these two, lose the same bits here.
 template <typename T>
 class Reader {
  public:
-  Reader(const Tensor& input, const Walk& walk, ScalarType rounded_to = kScalarTypeOf<T>);
+  Reader(const Tensor& input, const Walk& walk, ScalarType rounded_to = kScalarTypeOf<T>)
+      : elements_(input, walk, kScalarTypeOf<T>),
+        rounded_to_(rounded_to),
+        rounds_(util::loses_bits(rounded_to, input.type())),
+        is_direct_(walk.rank == 1 && walk.is_linear() && !elements_.converts() && !rounds_) {}
   // Elements [begin, begin + count) of the walk: where they lie, if they lie there as consecutive
   // T, else in `buffer`, which must hold `count`.
   const T* read(int64_t begin, int64_t count, T* buffer) const {
-    if (is_direct_) return static_cast<const T*>(data_) + begin;
-    gather_(walk_, data_, begin, count, buffer);
-    if (rounds_) round(count, buffer);
+    if (is_direct_) return static_cast<const T*>(elements_.data()) + begin;
+    elements_.read(begin, count, buffer);
+    if (rounds_) util::round_to(rounded_to_, count, buffer);
     return buffer;
   }
 
  private:
-  using Gather = void (*)(const Walk&, const void*, int64_t begin, int64_t count, T* buffer);
-  void round(int64_t count, T* buffer) const;
-
-  Walk walk_;
-  const void* data_;
-  Gather gather_;
+  util::ElementReader elements_;
   ScalarType rounded_to_;
   bool rounds_;
   bool is_direct_;
@@ -61,23 +102,28 @@ template <typename T>
 class Writer {
  public:
   // Throws when `out` has gaps.
-  Writer(const char* op, Tensor& out, ScalarType rounded_to = kScalarTypeOf<T>);
+  Writer(const char* op, Tensor& out, ScalarType rounded_to = kScalarTypeOf<T>)
+      : data_(static_cast<std::byte*>(util::dense_data(op, out))),
+        element_bytes_(element_size(out.type())),
+        convert_(find_conversion(op, kScalarTypeOf<T>, out.type())),
+        rounded_to_(rounded_to),
+        rounds_(util::loses_bits(rounded_to, out.type())),
+        is_direct_(out.type() == kScalarTypeOf<T> && !rounds_) {}
   // Where the elements from `begin` are to be put: in place or in `buffer`.
   T* target(int64_t begin, T* buffer) const {
-    return is_direct_ ? static_cast<T*>(data_) + begin : buffer;
+    return is_direct_ ? reinterpret_cast<T*>(data_) + begin : buffer;
   }
   // Afterwards; a no-op where the target was in place.
   void finish(int64_t begin, int64_t count, T* buffer) const {
-    if (rounds_) round(count, buffer);
-    if (!is_direct_) scatter_(data_, begin, count, buffer);
+    if (is_direct_) return;
+    if (rounds_) util::round_to(rounded_to_, count, buffer);
+    convert_(buffer, data_ + static_cast<size_t>(begin) * element_bytes_, count);
   }
 
  private:
-  using Scatter = void (*)(void*, int64_t begin, int64_t count, const T* buffer);
-  void round(int64_t count, T* buffer) const;
-
-  void* data_;
-  Scatter scatter_;
+  std::byte* data_;
+  size_t element_bytes_;
+  ConvertRun convert_;
   ScalarType rounded_to_;
   bool rounds_;
   bool is_direct_;
