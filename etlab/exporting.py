@@ -80,7 +80,7 @@ def export(
         partitioner=_label(partitioner),
         quantizer=_label(quantizer),
         seconds=MappingProxyType(dict(listener.seconds)),
-        notes=tuple(_notes(model)),
+        notes=tuple(_notes(model, program)),
         transform_passes=tuple(transform_passes),
     )
 
@@ -142,10 +142,30 @@ def _label(choice: Any) -> str:
     return str(getattr(choice, "name", type(choice).__name__))
 
 
-def _notes(model: torch.nn.Module) -> list[str]:
+def _notes(model: torch.nn.Module, program: Any) -> list[str]:
+    """What the user should know: of the model, and of operators that have no kernel here."""
+    from etlab.exir.ops import is_custom_namespace
+
+    notes = []
     if model.training:
-        return [
+        notes.append(
             "the model was exported in training mode: dropout and batch norm act as in training; "
             "call model.eval() first if you mean to ship it"
+        )
+    plans = program.executorch_program.execution_plan or ()
+    called = {
+        f"{operator.name}.{operator.overload}" if operator.overload else str(operator.name)
+        for plan in plans
+        for operator in plan.operators or ()
+        if is_custom_namespace(str(operator.name).split("::")[0])
+    }
+    if called:
+        from etlab.runtime import Runtime
+
+        missing = sorted(called - Runtime.get().operator_registry.operator_names)
+        notes += [
+            f"this process has no kernel for {name} yet: etlab.runtime.register_kernel({name!r},"
+            " function) before a native run"
+            for name in missing
         ]
-    return []
+    return notes

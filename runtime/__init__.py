@@ -8,6 +8,7 @@ Example::
 """
 
 from etlab.runtime import _native
+from etlab.runtime.custom_kernels import register_kernel, unregister_kernel
 from etlab.runtime.dtypes import dtype_of, scalar_type_of
 from etlab.runtime.metadata import Instruction, MethodMeta, MethodMetadata, TensorInfo
 from etlab.runtime.method import Method, TraceEvent
@@ -53,7 +54,9 @@ __all__ = [
     "Verification",
     "dtype_of",
     "register_backend",
+    "register_kernel",
     "scalar_type_of",
     "set_thread_count",
     "thread_count",
+    "unregister_kernel",
 ]

@@ -10,9 +10,17 @@ import torch
 
 from etlab.errors import InvalidArgumentError
 from etlab.runtime import _native
+from etlab.runtime.bounds import InputBounds, check_sizes
 from etlab.runtime.metadata import MethodMeta
 from etlab.runtime.nesting import flatten_inputs, unflatten_outputs
-from etlab.runtime.tensors import allocate_tensor, as_tensor, describe_tensor, is_plain
+from etlab.runtime.tensors import (
+    allocate_tensor,
+    as_tensor,
+    check_writable,
+    describe_tensor,
+    is_plain,
+    write_back,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,10 +51,19 @@ class Method:
     methods run at once in several threads; runs of one method wait for each other.
     """
 
-    def __init__(self, native: _native.Method, metadata: MethodMeta) -> None:
+    def __init__(
+        self,
+        native: _native.Method,
+        metadata: MethodMeta,
+        bounds: tuple[InputBounds, ...] = (),
+    ) -> None:
         """Wrap a loaded native method; use `Program.load_method`."""
         self._native = native
         self._metadata = metadata
+        self._bounds = bounds
+        self._updated = [
+            index for index in range(metadata.num_inputs()) if native.updates_input(index)
+        ]
         self._events: list[TraceEvent] | None = None
         self._trace_mode = ""
 
@@ -67,13 +84,15 @@ class Method:
             inputs: one value an input. Tensors are torch tensors, numpy arrays or anything with
                 `__dlpack__`, in any layout: read in place when the layout is the program's, else
                 converted. Numbers must be those that the program was exported with. A tensor that
-                the model updates in place is updated when the run has ended well.
+                the model updates in place is updated when the run has ended well, whatever its
+                layout; one that cannot be written is refused before anything runs.
 
         Returns:
             The flat outputs; tensors have memory of their own.
 
         Raises:
-            InvalidArgumentError: count, dtype or shape of the inputs, or an operator refuses.
+            InvalidArgumentError: count, dtype or shape of the inputs, a size out of the bounds of
+                the export, or an operator refuses.
             InterruptedExecutionError: `interrupt()` was called.
             EtlabError: an operator or backend failed; the message says which instruction.
         """
@@ -88,14 +107,21 @@ class Method:
                 f"method '{self.name}': execute() takes a flat list of inputs, got a dict; call the"
                 " method itself with nested inputs"
             )
-        values = list(inputs)
+        given = list(inputs)
+        values = list(given)
         for index, value in enumerate(values):
             if not is_plain(value) and not isinstance(value, _NUMBERS):
                 values[index] = as_tensor(value, f"method '{self.name}', input {index}")
+        check_sizes(self.name, self._bounds, values)
+        for index in self._updated:
+            if index < len(given):
+                check_writable(given[index], f"method '{self.name}', input {index}")
         described = [
             describe_tensor(value) if isinstance(value, torch.Tensor) else value for value in values
         ]
         outputs, events = self._native.execute(described, allocate_tensor, self._trace_mode)
+        for index in self._updated:
+            write_back(values[index], given[index])
         if events is not None and self._events is not None:
             self._events.extend(self._named(event) for event in events)
         return outputs

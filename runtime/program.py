@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from etlab.errors import InvalidArgumentError, NotSupportedError
+from etlab.errors import InvalidArgumentError, NotSupportedError, OperatorMissingError
 from etlab.runtime import _native
+from etlab.runtime.bounds import KEY, InputBounds, read_bounds
 from etlab.runtime.metadata import MethodMeta
 from etlab.runtime.method import Method
 from etlab.runtime.registries import BackendRegistry, OperatorRegistry
+
+_OWN_NAMESPACES = {"aten", "dim_order_ops", "executorch_prim", "quantized_decomposed", "etlab"}
 
 ProgramSource = bytes | bytearray | memoryview | BinaryIO | Path | str
 
@@ -62,7 +65,19 @@ class Program:
 
         Its state is its own too, unless the program was exported with state that its methods share.
         """
-        return Method(_native.Method.load(self._native, name), self.metadata(name))
+        metadata = self.metadata(name)
+        bounds = self.input_bounds(name)
+        return Method(_load_native(self._native, name, metadata), metadata, bounds)
+
+    def input_bounds(self, method_name: str) -> tuple[InputBounds, ...]:
+        """The least and largest sizes of dynamic inputs; empty when the file does not say.
+
+        Programs of other compilers hold upper bounds only: `metadata` has them.
+
+        Raises:
+            InvalidProgramError: what the file says is damaged.
+        """
+        return read_bounds(self._native.named_data(KEY), method_name)
 
     def metadata(self, method_name: str) -> MethodMeta:
         """What the file says about a method, without loading it.
@@ -79,6 +94,24 @@ class Program:
     def __repr__(self) -> str:
         """The methods of the program."""
         return f"Program(methods={sorted(self.method_names)})"
+
+
+def _load_native(program: _native.Program, name: str, metadata: MethodMeta) -> _native.Method:
+    try:
+        return _native.Method.load(program, name)
+    except OperatorMissingError as error:
+        known = OperatorRegistry().operator_names
+        own = [one for one in metadata.operator_names if one not in known and _is_users(one)]
+        if not own:
+            raise
+        raise OperatorMissingError(
+            f"{error}. In Python: etlab.runtime.register_kernel({own[0]!r}, function)"
+        ) from None
+
+
+def _is_users(operator: str) -> bool:
+    """Whether the operator stands in a library of the user's."""
+    return operator.partition("::")[0] not in _OWN_NAMESPACES
 
 
 class Runtime:

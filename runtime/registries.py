@@ -37,8 +37,8 @@ class OperatorRegistry:
 
     @property
     def operator_names(self) -> set[str]:
-        """Names with overloads, for example "aten::add.out"."""
-        return set(_native.operator_names())
+        """Names with overloads, for example "aten::add.out"; registered ones among them."""
+        return {*_native.operator_names(), *_native.custom_kernel_names()}
 
 
 class BackendRegistry:

@@ -82,6 +82,45 @@ def as_tensor(value: Any, what: str) -> torch.Tensor:
     return tensor
 
 
+def check_writable(value: Any, what: str) -> None:
+    """Refuse an input that a program updates in place but whose memory cannot take the update.
+
+    Raises:
+        InvalidArgumentError: the message names `what` and the way out.
+    """
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not _is_writable(value)):
+        raise InvalidArgumentError(
+            f"{what}: the model updates it in place, but this numpy {_kind(value)} cannot be"
+            " written; give a copy: numpy.array(value)"
+        )
+    if isinstance(value, torch.Tensor) and torch._debug_has_internal_overlap(value) == 1:
+        raise InvalidArgumentError(
+            f"{what}: the model updates it in place, but several elements of this tensor share"
+            " memory (it was expanded); give value.clone()"
+        )
+
+
+def write_back(updated: torch.Tensor, given: Any) -> None:
+    """Bring what a run wrote into a converted input to the caller's own memory."""
+    if isinstance(given, np.ndarray):
+        if updated.data_ptr() != given.ctypes.data or not given.dtype.isnative:
+            np.copyto(given, updated.numpy(), casting="equiv")
+    elif isinstance(given, torch.Tensor) and (given.is_conj() or given.is_neg()):
+        with torch.no_grad():
+            given.copy_(updated)
+
+
+def _is_writable(array: Any) -> bool:
+    overlaps = any(
+        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    )
+    return bool(array.flags.writeable) and not overlaps
+
+
+def _kind(value: Any) -> str:
+    return "scalar" if isinstance(value, np.generic) else "array"
+
+
 def _from_numpy(array: Any, what: str) -> torch.Tensor:
     """A tensor over the array; copied when torch cannot look at such memory."""
     array = np.asarray(array)

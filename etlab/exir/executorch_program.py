@@ -20,6 +20,7 @@ from etlab.exir.edge import EdgeGraph
 from etlab.exir.emit.dump import dump_program
 from etlab.exir.emit.emitter import Emission, EmitOptions, emit_program
 from etlab.exir.emit.file import FileImage, assemble
+from etlab.exir.emit.input_bounds import input_bounds
 from etlab.exir.emit.schema import Program
 from etlab.exir.graph import copy_edge_graph
 from etlab.exir.memory.plan import MemoryPlan
@@ -229,7 +230,7 @@ def lower_to_executorch(
             delegate_alignment=config.delegate_alignment or 16,
         )
         pairs = {name: (schedules[name], memory[name]) for name in schedules}
-        emission = emit_program(pairs, constant_methods or {}, options)
+        emission = emit_program(pairs, constant_methods or {}, options, input_bounds(graphs))
     with stage("serialize"):
         image, program = assemble(
             emission.program, emission.segments, alignment=config.segment_alignment

@@ -20,6 +20,11 @@ from etlab.exir import official_operators
 # Arguments of creation operators that out variants leave to their output.
 _LEFT_TO_OUTPUT = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format"})
 _SYNTHESIZED_NAMESPACES = frozenset({"quantized_decomposed", "torchao", "llama"})
+# Libraries of torch and of the runtimes, which no user adds operators to.
+_OWN_NAMESPACES = _SYNTHESIZED_NAMESPACES | {
+    "aten", "prim", "prims", "rngprims", "higher_order", "profiler", "quantized", "_quantized",
+    "mkldnn", "inductor", "dim_order_ops", "executorch_prim", "etlab",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +207,8 @@ _DIM_ORDER_VARIANTS: dict[Any, OutVariant] = {
 def find_out_variant(operator: torch._ops.OpOverload) -> OutVariant | None:
     """The out variant of a functional operator; of a view, that of its copy. None if there is none.
 
+    A user's own operator needs none in its library: it is called by the name `<name>.out`.
+
     >>> find_out_variant(torch.ops.aten.add.Tensor).full_name
     'aten::add.out'
     >>> find_out_variant(torch.ops.aten.select.int).full_name
@@ -221,9 +228,26 @@ def find_out_variant(operator: torch._ops.OpOverload) -> OutVariant | None:
             matches.append(((not variant.is_official, abs(unused)), variant))
     if matches:
         return min(matches, key=lambda match: match[0])[1]
-    if operator.namespace in _SYNTHESIZED_NAMESPACES:
+    if operator.namespace in _SYNTHESIZED_NAMESPACES or _is_opaque_custom(operator):
         return _synthesize(schema)
     return None
+
+
+def _is_opaque_custom(operator: torch._ops.OpOverload) -> bool:
+    """Whether a user's own operator must stay whole, and returns what a kernel can write."""
+    results = operator._schema.returns
+    return (
+        is_custom_namespace(operator.namespace)
+        and not operator._schema.is_mutable
+        and not operator._can_decompose()
+        and bool(results)
+        and all(str(item.type) == "Tensor" and item.alias_info is None for item in results)
+    )
+
+
+def is_custom_namespace(namespace: str) -> bool:
+    """Whether operators of a namespace are a user's own, who brings the kernels along."""
+    return namespace not in _OWN_NAMESPACES
 
 
 @cache

@@ -13,12 +13,14 @@ from torch.export.graph_signature import ConstantArgument
 from etlab.errors import LoweringError, UnsupportedOperatorError
 from etlab.exir.control_flow import ControlFlow
 from etlab.exir.edge import EdgeGraph, InputKind, OutputKind
+from etlab.exir.emit.scalar_type import EXECUTABLE_DTYPES
 from etlab.exir.ops import (
     ASSERTIONS,
     COPY_INTO,
     PRIM_OPERATORS,
     OutVariant,
     find_out_variant,
+    is_custom_namespace,
     scalar_overload,
 )
 from etlab.exir.partition.delegate import executorch_call_delegate
@@ -69,10 +71,11 @@ class _Scheduler:
                 self._output(node)
         if self._refused:
             raise UnsupportedOperatorError(
-                f"method '{self._graph.name}': {len(self._refused)} operator calls cannot be stored"
-                " in a program:\n  " + "\n  ".join(self._refused) + "\nDecompose them, give them"
-                " to a backend, or pass ExecutorchBackendConfig(extended_operators=True) for"
-                " operators that only etlab's runtime has."
+                f"method '{self._graph.name}': {len(self._refused)} operator calls or tensors"
+                " cannot be stored in a program:\n  " + "\n  ".join(self._refused) + "\nDecompose"
+                " operators, give them to a backend, or pass"
+                " ExecutorchBackendConfig(extended_operators=True) for those that only etlab's"
+                " runtime has; convert tensors to a dtype with kernels before the export."
             )
         return self._schedule
 
@@ -86,11 +89,11 @@ class _Scheduler:
             is_state = (OutputKind.BUFFER_MUTATION, spec.target) in changed
             value.role = Role.STATE if is_state else Role.CONSTANT
             value.data = data.detach()
-            value.spec = self._bounds.spec_of(value.data, what)
+            value.spec = self._spec_of(value.data, node, f"tensor '{spec.target}'")
         elif spec.kind is InputKind.USER_INPUT:
             example = node.meta.get("val")
             if isinstance(example, torch.Tensor):
-                value.spec = self._bounds.spec_of(example, what)
+                value.spec = self._spec_of(example, node, what)
                 value.is_planned = (OutputKind.USER_INPUT_MUTATION, node.name) not in changed
             else:
                 value.number = _number_of(example)
@@ -138,7 +141,7 @@ class _Scheduler:
             self._refuse(node, "has no out variant")
             self._values[node] = self._results_of(node)
             return
-        if not variant.is_official and not _is_custom(variant):
+        if not variant.is_official and not is_custom_namespace(variant.name.split("::")[0]):
             self._beyond_official(node, variant)
         results = self._results_of(node)
         self._values[node] = results
@@ -216,9 +219,18 @@ class _Scheduler:
 
     def _result(self, node: fx.Node, name: str, example: Any) -> Value:
         if isinstance(example, torch.Tensor):
-            spec = self._bounds.spec_of(example, f"result of '{node.name}'")
+            spec = self._spec_of(example, node, f"result of '{node.name}'")
             return Value(name, Role.RESULT, spec=spec, node=node)
         return Value(name, Role.NUMBER, number=_zero_of(example), node=node)
+
+    def _spec_of(self, tensor: torch.Tensor, node: fx.Node, what: str) -> TensorSpec:
+        """The spec of a tensor; one of a dtype without kernels is added to what is refused."""
+        if tensor.dtype not in EXECUTABLE_DTYPES:
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            self._refused.append(
+                f"{what} has dtype {dtype}, which no kernel takes{_source_line(node)}"
+            )
+        return self._bounds.spec_of(tensor, what)
 
     def _argument(self, argument: Any) -> Any:
         if isinstance(argument, fx.Node):
@@ -313,12 +325,6 @@ def _has_number_for_tensor(variant: OutVariant, bound: list[Any]) -> bool:
         argument.base == "Tensor" and not argument.is_list and _is_number(value)
         for argument, value in zip(variant.arguments, bound, strict=True)
     )
-
-
-def _is_custom(variant: OutVariant) -> bool:
-    """Whether the operator is the user's own, who brings the kernel along."""
-    namespace = variant.name.split("::")[0]
-    return namespace not in ("aten", "dim_order_ops", "quantized_decomposed", "torchao", "llama")
 
 
 def _number_of(example: Any) -> Any:

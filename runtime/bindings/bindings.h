@@ -16,6 +16,7 @@ void bind_optimized(pybind11::module_& module);
 void bind_programs(pybind11::module_& module);
 void bind_methods(pybind11::module_& module);
 void bind_backends(pybind11::module_& module);
+void bind_custom_kernels(pybind11::module_& module);
 
 // How a tensor crosses the border: (address, dtype number, sizes, strides in elements). The Python
 // side keeps the memory alive for the length of the call.

@@ -165,6 +165,10 @@ void bind_methods(py::module_& module) {
            [](const Method& method, size_t input) {
              return input < method.input_count() && method.can_alias_input(input);
            })
+      .def("updates_input",
+           [](const Method& method, size_t input) {
+             return input < method.input_count() && method.updates_input(input);
+           })
       .def_property_readonly("arena_bytes", &Method::arena_bytes)
       .def_property_readonly("peak_temporary_bytes", &Method::peak_temporary_bytes);
 }

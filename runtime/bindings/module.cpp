@@ -13,4 +13,5 @@ PYBIND11_MODULE(_native, module) {
   etlab::bind_programs(module);
   etlab::bind_methods(module);
   etlab::bind_backends(module);
+  etlab::bind_custom_kernels(module);
 }

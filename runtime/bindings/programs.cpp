@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "runtime/bindings/programs.h"
+#include "runtime/core/error.h"
 #include "runtime/core/method_meta.h"
 #include "runtime/core/program.h"
 
@@ -96,6 +97,16 @@ void bind_programs(py::module_& module) {
       .def("metadata",
            [](const ProgramHandle& self, const std::string& method) {
              return method_meta(*self.program, method);
+           })
+      .def("named_data",
+           [](const ProgramHandle& self, const std::string& key) -> py::object {
+             try {
+               const Span<const uint8_t> bytes = self.program->data().get(key);
+               return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+             } catch (const Error& error) {
+               if (error.kind() == ErrorKind::kNotFound) return py::none();
+               throw;
+             }
            })
       .def("instruction_source",
            [](const ProgramHandle& self, const std::string& method, size_t instruction) {

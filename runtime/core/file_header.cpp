@@ -55,14 +55,14 @@ Span<const uint8_t> segments_of(Span<const uint8_t> file, uint64_t flatbuffer_en
 
 FileLayout read_file_header(Span<const uint8_t> file) {
   ETLAB_CHECK(file.size() >= kHeaderOffset, kInvalidProgram, "program: ", file.size(),
-              " bytes are too few for a .pte file");
+              " bytes are too few for a .pte file; it is empty or cut short: copy or export it again");
   ETLAB_CHECK(has_text(file, kIdentifierOffset, kIdentifier), kInvalidProgram,
               "program: bytes 4 to 8 are '", printable(file.subspan(kIdentifierOffset, 4)),
               "', a .pte file has '", kIdentifier, "' there");
   if (!has_text(file, kHeaderOffset, kHeaderMagic)) return {file, {}};
 
   ETLAB_CHECK(file.size() >= kHeaderWithSizeEnd, kInvalidProgram, "program: the file ends after ",
-              file.size(), " bytes, within its header");
+              file.size(), " bytes, within its header; it is cut short: copy or export it again");
   const uint64_t header_length = read_number(file, 12, 4);
   ETLAB_CHECK(header_length >= kHeaderEnd - kHeaderOffset, kInvalidProgram,
               "program: header of ", header_length, " bytes, at least 24 expected");

@@ -24,6 +24,7 @@ class InputBinder {
   void give_back(Span<const Value> inputs) const;
   size_t count() const { return slots_.size(); }
   bool can_alias(size_t input) const { return slots_[input].can_alias; }
+  bool updates(size_t input) const { return slots_[input].is_updated; }
 
  private:
   struct Slot {

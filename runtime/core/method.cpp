@@ -64,18 +64,23 @@ Method::Method(const Program& program, const schema::ExecutionPlan& plan)
 void Method::find_kernels() {
   std::vector<std::string> missing;
   for (size_t i = 0; i < count(plan_.operators()); ++i) {
-    const std::string name = operator_name(plan_, i);
+    operator_names_.push_back(operator_name(plan_, i));
+    const std::string& name = operator_names_.back();
     kernels_.push_back(KernelRegistry::global().find(name));
-    if (kernels_.back() == nullptr) missing.push_back(name);
+    custom_kernels_.push_back(CustomKernelRegistry::global().find(name));
+    if (kernels_.back() == nullptr && custom_kernels_.back() == nullptr) missing.push_back(name);
   }
   ETLAB_CHECK(missing.empty(), kOperatorMissing, "method '", name_, "': this runtime has no ",
-              missing.size() == 1 ? "operator " : "operators ", join(missing));
+              missing.size() == 1 ? "operator " : "operators ", join(missing),
+              "; register kernels before the method is loaded, or lower the model without ",
+              missing.size() == 1 ? "it" : "them");
 }
 
 void Method::make_delegates(const Program& program) {
   std::vector<std::string> missing;
   for (uint32_t i = 0; i < count(plan_.delegates()); ++i) {
-    const std::string id = plan_.delegates()->Get(i)->id()->str();
+    backend_names_.push_back(plan_.delegates()->Get(i)->id()->str());
+    const std::string& id = backend_names_.back();
     backends_.push_back(BackendRegistry::global().find(id));
     const bool is_new = std::find(missing.begin(), missing.end(), id) == missing.end();
     if (backends_.back() == nullptr && is_new) missing.push_back(id);
@@ -127,14 +132,19 @@ void Method::make_instructions() {
     for (uint32_t k = 0; k < count(indices); ++k) {
       arguments_.push_back(&values_.at(static_cast<size_t>(indices->Get(k))));
     }
-    Instruction instruction{Instruction::Kind::kFree, nullptr, nullptr, {}, 0, 0};
+    Instruction instruction{Instruction::Kind::kFree, nullptr, nullptr, nullptr, nullptr, {}, 0, 0};
     instruction.arguments = {arguments_.data() + begin, arguments_.size() - begin};
     if (const auto* kernel = source.instr_args_as_KernelCall()) {
       instruction.kind = Instruction::Kind::kKernel;
-      instruction.kernel = kernels_[static_cast<size_t>(kernel->op_index())];
+      const auto place = static_cast<size_t>(kernel->op_index());
+      instruction.name = &operator_names_[place];
+      instruction.kernel = kernels_[place];
+      instruction.custom = custom_kernels_[place].get();
     } else if (const auto* delegate = source.instr_args_as_DelegateCall()) {
       instruction.kind = Instruction::Kind::kDelegate;
-      instruction.delegate = delegates_[static_cast<size_t>(delegate->delegate_index())].get();
+      const auto place = static_cast<size_t>(delegate->delegate_index());
+      instruction.name = &backend_names_[place];
+      instruction.delegate = delegates_[place].get();
     } else if (const auto* move = source.instr_args_as_MoveCall()) {
       instruction.kind = Instruction::Kind::kMove;
       instruction.from = static_cast<size_t>(move->move_from());
@@ -212,7 +222,11 @@ size_t Method::step(size_t index) {
   const Instruction& instruction = instructions_[index];
   switch (instruction.kind) {
     case Instruction::Kind::kKernel:
-      run_kernel(*instruction.kernel, context_, instruction.arguments);
+      if (instruction.custom != nullptr) {
+        instruction.custom->run(context_, instruction.arguments);
+      } else {
+        run_kernel(*instruction.kernel, context_, instruction.arguments);
+      }
       context_.reset();
       break;
     case Instruction::Kind::kDelegate:
@@ -249,18 +263,13 @@ std::string Method::place(size_t index) const {
   std::string text = concat("method '", name_, "', instruction ", index, " of ",
                             instructions_.size());
   const Instruction& instruction = instructions_[index];
-  if (instruction.kind == Instruction::Kind::kKernel ||
-      instruction.kind == Instruction::Kind::kDelegate) {
-    text += ", ";
-    if (instruction.kernel != nullptr) text += instruction.kernel->name;
-    for (size_t i = 0; instruction.kernel == nullptr && i < delegates_.size(); ++i) {
-      if (delegates_[i].get() != instruction.delegate) continue;
-      text += "delegate " + plan_.delegates()->Get(static_cast<uint32_t>(i))->id()->str();
-    }
+  if (instruction.name != nullptr) {
+    const bool is_kernel = instruction.kind == Instruction::Kind::kKernel;
+    text += (is_kernel ? ", " : ", delegate ") + *instruction.name;
     std::string arguments;
     const size_t number = instruction.arguments.size();
     // The last one of a kernel call repeats the result.
-    const size_t shown = instruction.kernel != nullptr && number > 0 ? number - 1 : number;
+    const size_t shown = is_kernel && number > 0 ? number - 1 : number;
     for (size_t i = 0; i < shown && arguments.size() < 1000; ++i) {
       arguments += (i == 0 ? "" : ", ") + instruction.arguments[i]->describe();
     }

@@ -10,6 +10,7 @@
 
 #include "runtime/core/backend.h"
 #include "runtime/core/context.h"
+#include "runtime/core/custom_kernel.h"
 #include "runtime/core/input_binder.h"
 #include "runtime/core/kernel.h"
 #include "runtime/core/program.h"
@@ -59,6 +60,8 @@ class Method {
   const std::string& name() const { return name_; }
   size_t input_count() const { return binder_.count(); }
   bool can_alias_input(size_t input) const { return binder_.can_alias(input); }
+  // Whether a run writes this input of the caller's.
+  bool updates_input(size_t input) const { return binder_.updates(input); }
   size_t arena_bytes() const { return values_.arena_bytes(); }
   size_t peak_temporary_bytes() const { return context_.peak_bytes(); }
 
@@ -66,7 +69,9 @@ class Method {
   struct Instruction {
     enum class Kind : uint8_t { kKernel, kDelegate, kMove, kJumpIfFalse, kFree };
     Kind kind;
+    const std::string* name;   // of the operator or backend; nullptr for other kinds
     const KernelEntry* kernel;
+    CustomKernel* custom;      // in front of `kernel`
     Delegate* delegate;
     Span<Value* const> arguments;
     size_t from;  // of a move; the condition of a jump
@@ -94,7 +99,10 @@ class Method {
   std::string name_;
   mutable ValueTable values_;
   InputBinder binder_;
-  std::vector<const KernelEntry*> kernels_;  // by operator
+  std::vector<std::string> operator_names_;
+  std::vector<const KernelEntry*> kernels_;                // by operator, as the next
+  std::vector<std::shared_ptr<CustomKernel>> custom_kernels_;
+  std::vector<std::string> backend_names_;                 // by delegate
   std::vector<std::shared_ptr<Backend>> backends_;
   std::vector<std::unique_ptr<Delegate>> delegates_;
   std::vector<Value*> arguments_;  // of all instructions, one after another

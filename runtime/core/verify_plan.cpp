@@ -22,6 +22,26 @@ size_t count(const flatbuffers::Vector<T>* vector) {
   return vector == nullptr ? 0 : vector->size();
 }
 
+// Torch's name of an element type of the format that this runtime has no kernels for.
+const char* foreign_dtype(int number) {
+  switch (number) {
+    case 8: return "complex32";
+    case 9: return "complex64";
+    case 10: return "complex128";
+    case 12: return "qint8";
+    case 13: return "quint8";
+    case 14: return "qint32";
+    case 16: return "quint4x2";
+    case 17: return "quint2x4";
+    case 22: return "bits16";
+    case 23: return "float8_e5m2";
+    case 24: return "float8_e4m3fn";
+    case 25: return "float8_e5m2fnuz";
+    case 26: return "float8_e4m3fnuz";
+    default: return "unknown";
+  }
+}
+
 bool is_external(const schema::Tensor& tensor) {
   return tensor.extra_tensor_info() != nullptr &&
          tensor.extra_tensor_info()->location() == schema::TensorDataLocation::EXTERNAL;
@@ -140,8 +160,9 @@ class PlanVerifier {
   void verify_tensor(const schema::Tensor& tensor) {
     const auto type = static_cast<ScalarType>(tensor.scalar_type());
     if (!is_known(type)) {
-      refuse(ErrorKind::kNotSupported, "tensors of dtype number ", static_cast<int>(type),
-             " are not supported");
+      refuse(ErrorKind::kNotSupported, "tensors of dtype ", foreign_dtype(static_cast<int>(type)),
+             " (number ", static_cast<int>(type), ") have no kernels in this runtime; export the"
+             " model in another dtype");
     }
     require(tensor.storage_offset() == 0, "storage offset ", tensor.storage_offset(),
             ", only 0 is allowed");

@@ -44,7 +44,7 @@ ETLAB_TEST(shape_of_a_tensor_is_checked) {
              (first_tensor(plan).sizes.assign(4, 2147483647),
               first_tensor(plan).dim_order = {0, 1, 2, 3}));
   CHECK_BENT(kInvalidProgram, "storage offset 4", first_tensor(plan).storage_offset = 4);
-  CHECK_BENT(kNotSupported, "dtype number 12",
+  CHECK_BENT(kNotSupported, "dtype qint8 (number 12)",
              first_tensor(plan).scalar_type = schema::ScalarType::QINT8);
   CHECK_BENT(kNotSupported, "no upper bound",
              first_tensor(plan).shape_dynamism = schema::TensorShapeDynamism::DYNAMIC_UNBOUND);

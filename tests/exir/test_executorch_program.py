@@ -17,7 +17,9 @@ from etlab.errors import (
 from etlab.exir import ExecutorchBackendConfig, to_edge
 from etlab.exir.emit.dump import dump_program
 from etlab.exir.emit.file import read_program
+from etlab.exir.emit.scalar_type import EXECUTABLE_DTYPES
 from etlab.exir.memory import Interval, MemoryPlanningPass
+from etlab.runtime import dtypes
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -150,6 +152,26 @@ def test_methods_stand_in_the_order_of_their_names() -> None:
 def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
     with pytest.raises(NotFoundError, match="forward"):
         lower(Mlp(), seeded(2, 5)).memory_plan("backward")
+
+
+class Small(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        low = x.to(torch.float8_e4m3fn)
+        return low.to(torch.float32) + x
+
+
+def test_a_dtype_without_kernels_is_refused_with_its_node_and_line() -> None:
+    with pytest.raises(UnsupportedOperatorError) as caught:
+        lower(Small(), seeded(3))
+    assert "has dtype float8_e4m3fn, which no kernel takes" in str(caught.value)
+    assert "low = x.to(torch.float8_e4m3fn)" in str(caught.value)
+    with pytest.raises(UnsupportedOperatorError, match="input 'inputs_0' has dtype float8_e5m2"):
+        lower(Function(lambda x: x.float()), seeded(3).to(torch.float8_e5m2))
+
+
+def test_the_compiler_takes_the_dtypes_that_the_runtime_has() -> None:
+    complex_dtypes = {torch.complex64, torch.complex128}
+    assert set(dtypes._SCALAR_TYPES) - complex_dtypes == EXECUTABLE_DTYPES - complex_dtypes
 
 
 class ReluAndExp(nn.Module):

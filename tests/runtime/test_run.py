@@ -61,6 +61,66 @@ def test_input_that_the_model_updates_is_updated_for_the_caller(load, example, l
         assert torch.equal(actual, expected)
 
 
+def _unaligned(array):
+    raw = np.zeros(array.nbytes + 1, dtype=np.uint8)[1:]
+    copy = raw.view(array.dtype).reshape(array.shape)
+    copy[:] = array
+    return copy
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        np.array,
+        lambda x: np.array(x)[::-1, ::-1],
+        lambda x: np.array(x).astype(">f4"),
+        _unaligned,
+        lambda x: np.asfortranarray(np.array(x)),
+    ],
+    ids=["plain", "reversed", "big endian", "unaligned", "fortran"],
+)
+def test_array_that_the_model_updates_is_updated_in_its_own_layout(load, example, convert):
+    module, (total, x), _ = example("update")
+    method = load("update", "etlab").load_method("forward")
+    given = convert(total.numpy())
+    expected = torch.from_numpy(np.array(given, dtype=np.float32))
+    for _ in range(2):
+        assert torch.equal(method(given, x), module(expected, x))
+        assert np.array_equal(given, expected.numpy())
+
+
+def test_negative_view_that_the_model_updates_is_updated(load, example):
+    module, (total, x), _ = example("update")
+    method = load("update", "etlab").load_method("forward")
+    given = torch._neg_view(total.clone())
+    expected = -total
+    assert torch.equal(method(given, x), module(expected, x))
+    assert torch.equal(given, expected)
+
+
+def _read_only(x):
+    array = np.array(x)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda x: _read_only(x.numpy()),
+        lambda x: np.broadcast_to(np.float32(1), (2, 3)),
+        lambda x: torch.ones(1, 3).expand(2, 3),
+        lambda x: np.lib.stride_tricks.as_strided(np.ones(3, np.float32), (2, 3), (0, 4)),
+    ],
+    ids=["read-only", "broadcast", "expanded", "overlapping"],
+)
+def test_input_that_cannot_take_the_update_is_refused_before_the_run(load, example, convert):
+    _, (total, x), _ = example("update")
+    method = load("update", "etlab").load_method("forward")
+    with pytest.raises(errors.InvalidArgumentError, match="input 0: the model updates it in place"):
+        method(convert(total), x)
+
+
 def test_failed_run_leaves_the_input_that_it_would_update(load, example):
     _, (total, x), _ = example("update")
     method = load("update", "etlab").load_method("forward")

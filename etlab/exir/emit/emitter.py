@@ -47,15 +47,18 @@ def emit_program(
     methods: Mapping[str, tuple[Schedule, PlannedMemory]],
     constant_methods: Mapping[str, Any],
     options: EmitOptions,
+    named_data: Mapping[str, bytes],
 ) -> Emission:
     """Emit methods in the order of their names, then constant methods in theirs.
+
+    `named_data` is stored by name, beside what delegates store so.
 
     Raises:
         LoweringError: two delegates give different bytes under one name, or something has no form
             in a program.
         InvalidArgumentError: a constant method has the name of a method.
     """
-    shared = _Shared(options)
+    shared = _Shared(options, named_data)
     plans = [emit_method(*methods[name], shared) for name in sorted(methods)]
     for name, value in constant_methods.items():
         if name in methods:
@@ -69,14 +72,14 @@ def emit_program(
 class _Shared:
     """Data of all methods: constants, state, delegates' bytes, named data."""
 
-    def __init__(self, options: EmitOptions) -> None:
+    def __init__(self, options: EmitOptions, named_data: Mapping[str, bytes]) -> None:
         self.emit_stacktrace = options.emit_stacktrace
         self.emit_mutable_buffer_names = options.emit_mutable_buffer_names
         self.constants = DataTable(options.constant_alignment)
         self.state = DataTable(options.constant_alignment)
         self._options = options
         self._delegates: dict[bytes, int] = {}
-        self._named: dict[str, bytes] = {}
+        self._named: dict[str, bytes] = dict(named_data)
 
     def delegate(self, module: Any) -> schema.BackendDelegate:
         """The entry of a lowered module; equal bytes are stored once."""
@@ -84,7 +87,7 @@ class _Shared:
         for key, value in module.named_data.items():
             if self._named.setdefault(key, value) != value:
                 raise LoweringError(
-                    f"two delegates store different bytes under the name '{key}'; a backend's names"
+                    f"different bytes are stored under the name '{key}'; a backend's names"
                     " must tell their content apart"
                 )
         reference = schema.BackendDelegateDataReference(DataLocation.INLINE, place)

@@ -61,6 +61,15 @@ SCALAR_TYPES: dict[torch.dtype, ScalarType] = {
     torch.uint64: ScalarType.UINT64,
 }
 
+# Those that kernels take. The others have a number in the format and nothing else.
+EXECUTABLE_DTYPES: frozenset[torch.dtype] = frozenset(SCALAR_TYPES) - {
+    torch.complex32,
+    torch.float8_e5m2,
+    torch.float8_e4m3fn,
+    torch.float8_e5m2fnuz,
+    torch.float8_e4m3fnuz,
+}
+
 DTYPES: dict[ScalarType, torch.dtype] = {number: dtype for dtype, number in SCALAR_TYPES.items()}
 
 MEMORY_FORMATS: dict[torch.memory_format, int] = {

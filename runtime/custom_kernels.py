@@ -1,0 +1,129 @@
+"""Kernels of a user's operators, written in Python: `register_kernel("mylib::foo", function)`."""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import torch
+
+from etlab.errors import InvalidArgumentError, NotFoundError
+from etlab.runtime import _native
+from etlab.runtime.tensors import TensorDescription, allocate_tensor, as_tensor, describe_tensor
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@overload
+def register_kernel(operator: Any, function: Function) -> Function: ...
+
+
+@overload
+def register_kernel(operator: Any) -> Callable[[Function], Function]: ...
+
+
+def register_kernel(operator: Any, function: Any = None) -> Any:
+    """Let programs call an operator whose kernel is a Python function.
+
+    Methods that are loaded afterwards use it; those that are loaded keep what they have. A name may
+    be registered again. The kernel stands in front of a built-in one of the same name::
+
+        @register_kernel("mylib::scale.out")
+        def scale(x, factor):
+            return x * factor
+
+        register_kernel("mylib::scale", torch.ops.mylib.scale)  # the operator's own, eager kernel
+
+    A run holds no GIL; the kernel takes it for the length of its call. What it raises becomes an
+    InternalError that carries the traceback, and the method can run again.
+
+    Args:
+        operator: its name in programs, "mylib::scale.out", or the operator itself
+            (`torch.ops.mylib.scale`, a `torch.library.custom_op`).
+        function: takes the operator's arguments in the order of its schema (copies of tensors,
+            numbers, strings, lists, None) and returns its tensors: one, or a list or tuple.
+
+    Returns:
+        The function; without one, a decorator.
+
+    Raises:
+        InvalidArgumentError: the name is none, or the function cannot be called.
+    """
+    name = kernel_name(operator)
+    if function is None:
+        return lambda decorated: register_kernel(name, decorated)
+    if not callable(function):
+        raise InvalidArgumentError(
+            f"register_kernel: expected a function as the kernel of {name}, got"
+            f" {type(function).__name__}"
+        )
+    _native.register_kernel(name, _on_flat_values(name, function), allocate_tensor)
+    return function
+
+
+def unregister_kernel(operator: Any) -> None:
+    """Take a kernel back; methods that are loaded keep it, built-in kernels come back.
+
+    Raises:
+        NotFoundError: no kernel of that name was registered; the message lists those that are.
+    """
+    name = kernel_name(operator)
+    if not _native.unregister_kernel(name):
+        names = ", ".join(_native.custom_kernel_names()) or "none"
+        raise NotFoundError(f"no kernel was registered for {name}; registered: {names}")
+
+
+def kernel_name(operator: Any) -> str:
+    """The name that programs have for an operator: "mylib::scale.out".
+
+    >>> kernel_name("mylib::scale")
+    'mylib::scale.out'
+
+    Raises:
+        InvalidArgumentError: it is no operator and no name of one.
+    """
+    schema = getattr(getattr(operator, "_opoverload", operator), "_schema", None)
+    if isinstance(operator, torch._ops.OpOverloadPacket):
+        overloads = operator.overloads()  # type: ignore[no-untyped-call]  # torch's
+        schema = getattr(operator, overloads[0])._schema
+    if schema is not None:
+        text = schema.name
+        overload_name = schema.overload_name
+        is_out = any(argument.is_out for argument in schema.arguments)
+        suffix = overload_name if is_out else f"{overload_name}_out" if overload_name else "out"
+        return f"{text}.{suffix}"
+    if isinstance(operator, str) and re.fullmatch(r"\w+::\w+(\.\w+)?", operator):
+        return operator if "." in operator else f"{operator}.out"
+    raise InvalidArgumentError(
+        "register_kernel: expected the name of an operator such as 'mylib::scale.out', or the"
+        f" operator torch.ops.mylib.scale, got {operator!r}"
+    )
+
+
+def _on_flat_values(name: str, function: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+    keywords = _keyword_only(function)
+
+    def run(inputs: list[Any]) -> tuple[list[TensorDescription], list[torch.Tensor]]:
+        positional = inputs[: len(inputs) - len(keywords)] if keywords else inputs
+        named = dict(zip(keywords, inputs[len(positional) :], strict=True))
+        with torch.no_grad():
+            returned = function(*positional, **named)
+        if isinstance(returned, torch.Tensor) or not isinstance(returned, list | tuple):
+            returned = [returned]
+        outputs = [
+            as_tensor(output, f"kernel {name}, output {index}")
+            for index, output in enumerate(returned)
+        ]
+        return [describe_tensor(output) for output in outputs], outputs
+
+    return run
+
+
+def _keyword_only(function: Any) -> list[str]:
+    """Names of the arguments that an operator takes by keyword; they stand last in its schema."""
+    if isinstance(function, torch._ops.OpOverloadPacket):
+        overloads = function.overloads()  # type: ignore[no-untyped-call]  # torch's
+        function = getattr(function, overloads[0])
+    schema = getattr(getattr(function, "_opoverload", function), "_schema", None)
+    if schema is None:
+        return []
+    return [argument.name for argument in schema.arguments if argument.kwarg_only]
