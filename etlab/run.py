@@ -111,7 +111,8 @@ class ExportRun:
 
         Args:
             inputs: a tensor, or a tuple of positional arguments.
-            path: "eager", "exported", "quantized", "native" or "official".
+            path: "eager", "exported", "quantized", "native", "official", or a device such as
+                "device:aarch64-qemu" (see `etlab.devices`).
 
         Raises:
             InvalidArgumentError: there is no such path in this run.
@@ -137,7 +138,8 @@ class ExportRun:
             inputs: a tensor, a tuple of arguments, or a list of such tuples (samples); by default
                 the calibration data, or else the example inputs.
             reference: the path that is right by definition.
-            paths: which paths to compare; by default all that this run has.
+            paths: which paths to compare; by default all that this run has. Devices
+                ("device:aarch64-qemu") are compared when they are named.
             metrics: names of metrics; all by default.
         """
         from etlab.numerics.parity import as_samples, compare
@@ -214,6 +216,9 @@ class ExportRun:
         if self.quantized is not None:
             quantized = self.quantized
             makers["quantized"] = lambda: ways.exported_path("quantized", quantized)
+        for name in names:
+            if name.startswith(ways.DEVICE_PREFIX):
+                makers[name] = functools.partial(ways.device_path, name, self.file.data)
         if unknown := [name for name in names if name not in makers]:
             raise InvalidArgumentError(
                 f"no path {', '.join(map(repr, unknown))} in this run: choose from "

@@ -22,6 +22,7 @@ ALLOWED = {
     "etlab.quantize": _COMPILER,
     "etlab.numerics": (*_COMPILER, "etlab.quantize"),
     "etlab.devtools": (*_COMPILER, "etlab.quantize", "etlab.numerics"),
+    "etlab.devices": (*_COMPILER, "etlab.numerics"),
     "etlab.inspect": (*_COMPILER, "etlab.quantize", "etlab.numerics", "etlab.devtools"),
     "etlab.backends": ("etlab.exir", "etlab.quantize", "etlab.runtime"),
     "etlab.widgets": ("etlab.inspect", "etlab.numerics", "etlab.run"),

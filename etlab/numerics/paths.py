@@ -1,6 +1,7 @@
 """The ways to compute a model's outputs, each opened for as long as a comparison takes."""
 
 import contextlib
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -12,10 +13,11 @@ from torch.utils import _pytree
 from etlab.errors import InterruptedExecutionError, NotFoundError
 from etlab.exir import stages
 from etlab.numerics.official import OfficialRuntime, OfficialRuntimeError
-from etlab.numerics.parity import OpenPath
+from etlab.numerics.parity import OpenPath, PathAbsentError
 from etlab.numerics.stopping import interruptible
 
 Path = Callable[[], AbstractContextManager[OpenPath]]
+DEVICE_PREFIX = "device:"
 
 
 def flatten_arguments(arguments: tuple[Any, ...]) -> list[Any]:
@@ -111,6 +113,36 @@ def official_path(
                 raise
 
         with runtime:
+            yield call
+
+    return opened
+
+
+def device_path(name: str, program: bytes, method: str = "forward", timeout: float = 300.0) -> Path:
+    """`etlab-run` on a device, which is found by its name in `etlab.devices`.
+
+    Args:
+        name: for example "device:aarch64-qemu" or "device:ssh:user@host".
+        program: bytes of a .pte file.
+        method: the method's name.
+        timeout: seconds for one answer.
+    """
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[OpenPath]:
+        devices = importlib.import_module("etlab.devices")
+        try:
+            with stages.stage(f"start {name}"):
+                device = devices.device(name.removeprefix(DEVICE_PREFIX))
+                session = devices.DeviceSession(device, program, method=method, timeout=timeout)
+        except devices.DeviceAbsentError as error:
+            raise PathAbsentError(str(error)) from None
+
+        def call(sample: tuple[Any, ...]) -> list[Any]:
+            with stages.stage(f"run {name}"):
+                return list(session.execute(flatten_arguments(sample)))
+
+        with session:
             yield call
 
     return opened

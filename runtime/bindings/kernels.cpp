@@ -45,6 +45,15 @@ void bind_kernels(py::module_& module) {
     const KernelEntry* entry = KernelRegistry::global().find(name);
     return entry != nullptr && entry->optimized.run != nullptr;
   });
+  module.def("kernel_files", [](const std::string& name) {
+    const KernelEntry* entry = KernelRegistry::global().find(name);
+    std::vector<std::string> files;
+    if (entry == nullptr) return files;
+    for (const Kernel* kernel : {&entry->portable, &entry->optimized}) {
+      if (kernel->file != nullptr) files.push_back(kernel->file);
+    }
+    return files;
+  });
   module.def("run_kernel", &run_one_kernel, py::arg("name"), py::arg("arguments"),
              py::arg("allow_optimized") = true);
   module.def("thread_count", [] { return ThreadPool::shared()->thread_count(); });

@@ -15,6 +15,7 @@
 #include "runtime/core/context.h"
 #include "runtime/core/error.h"
 #include "runtime/core/scalar.h"
+#include "runtime/core/selection.h"
 #include "runtime/core/span.h"
 #include "runtime/core/tensor.h"
 #include "runtime/core/value.h"
@@ -253,10 +254,11 @@ using Boxed = BoxedImplementation<Function, decltype(Function)>;
 
 }  // namespace boxing
 
-template <KernelLibrary Library>
+// A kernel that this build leaves out is named by nobody, and so the compiler drops it.
+template <KernelLibrary Library, bool IsSelected>
 struct KernelRegistration {
   KernelRegistration(const char* name, const Kernel& kernel) noexcept {
-    KernelRegistry::global().add(Library, name, kernel);
+    if constexpr (IsSelected) KernelRegistry::global().add(Library, name, kernel);
   }
 };
 
@@ -264,18 +266,25 @@ struct KernelRegistration {
 
 #define ETLAB_CONCATENATE_(a, b) a##b
 #define ETLAB_CONCATENATE(a, b) ETLAB_CONCATENATE_(a, b)
-#define ETLAB_REGISTER_KERNEL_(library, name, run, supports, count)                      \
-  static const ::etlab::KernelRegistration<library> ETLAB_CONCATENATE(                   \
+#define ETLAB_REGISTER_KERNEL_(library, is_selected, name, run, supports, count)         \
+  static const ::etlab::KernelRegistration<library, is_selected> ETLAB_CONCATENATE(      \
       etlab_kernel_, __COUNTER__)(name, ::etlab::Kernel{run, supports, count, __FILE__})
 
 // The plain, exact kernel of an operator.
 #define ETLAB_KERNEL(name, function)                                                     \
-  ETLAB_REGISTER_KERNEL_(::etlab::KernelLibrary::kPortable, name,                        \
+  ETLAB_REGISTER_KERNEL_(::etlab::KernelLibrary::kPortable,                              \
+                         ::etlab::selection::has_operator(name), name,                   \
                          &::etlab::boxing::Boxed<&function>::run, nullptr,               \
                          ::etlab::boxing::Boxed<&function>::kCount)
 // A fast kernel, used where supports_function (same parameters, returns bool) says yes.
 #define ETLAB_OPTIMIZED_KERNEL(name, function, supports_function)                        \
-  ETLAB_REGISTER_KERNEL_(::etlab::KernelLibrary::kOptimized, name,                       \
+  ETLAB_REGISTER_KERNEL_(::etlab::KernelLibrary::kOptimized,                             \
+                         ::etlab::selection::has_operator(name), name,                   \
                          &::etlab::boxing::Boxed<&function>::run,                        \
                          &::etlab::boxing::Boxed<&supports_function>::call,              \
+                         ::etlab::boxing::Boxed<&function>::kCount)
+// A user's own: for an operator of their library, or in place of the kernels above.
+#define ETLAB_CUSTOM_KERNEL(name, function)                                              \
+  ETLAB_REGISTER_KERNEL_(::etlab::KernelLibrary::kCustom, true, name,                    \
+                         &::etlab::boxing::Boxed<&function>::run, nullptr,               \
                          ::etlab::boxing::Boxed<&function>::kCount)

@@ -5,6 +5,7 @@
 
 #include "runtime/core/error.h"
 #include "runtime/core/scalar_type.h"
+#include "runtime/core/selection.h"
 
 namespace etlab {
 
@@ -79,13 +80,21 @@ inline ScalarType float_type(ScalarType type) {
 namespace util {
 template <typename Visitor, typename... Types>
 void dispatch(TypeList<Types...>, ScalarType type, const char* op, const Visitor& visitor) {
-  const bool is_found =
-      ((type == kScalarTypeOf<Types> ? (visitor(TypeTag<Types>{}), true) : false) || ...);
+  const bool is_found = ((selection::has_dtype(op, kScalarTypeOf<Types>) &&
+                                  type == kScalarTypeOf<Types>
+                              ? (visitor(TypeTag<Types>{}), true)
+                              : false) ||
+                         ...);
   if (is_found) return;
-  const char* separator = "";
   std::string names;
-  ((names += separator, names += name_of(kScalarTypeOf<Types>), separator = ", "), ...);
-  fail(ErrorKind::kNotSupported, op, ": dtype ", name_of(type), " is not supported, only ", names);
+  const auto add = [&](ScalarType known) {
+    if (!selection::has_dtype(op, known)) return;
+    names += names.empty() ? "" : ", ";
+    names += name_of(known);
+  };
+  (add(kScalarTypeOf<Types>), ...);
+  fail(ErrorKind::kNotSupported, op, ": dtype ", name_of(type), " is not supported, only ", names,
+       selection::kNote);
 }
 }  // namespace util
 
