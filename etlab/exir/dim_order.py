@@ -37,9 +37,9 @@ def _is_settled(value: Value) -> bool:
 
 
 def _takes_any_layout(call: Call) -> bool:
-    return isinstance(call.operator, OutVariant) and call.operator.name.startswith(
-        "dim_order_ops::"
-    )
+    if isinstance(call.operator, OutVariant):
+        return call.operator.name.startswith("dim_order_ops::")
+    return call.delegate is not None and bool(call.delegate.takes_any_layout)
 
 
 def _contiguous(spec: TensorSpec) -> TensorSpec:

@@ -117,7 +117,8 @@ class EdgeProgramManager:
         with quiet_collector(), stage("partition"):
             for name, own in _by_method(partitioner, graphs).items():
                 for one in _sequence(own):
-                    graphs[name] = partition_and_lower(copy_edge_graph(graphs[name]), one)
+                    graph = run_passes(copy_edge_graph(graphs[name]), one.edge_passes())
+                    graphs[name] = partition_and_lower(graph, one)
         return self._next(graphs, None)
 
     def to_executorch(

@@ -62,7 +62,15 @@ def order_of_strides(sizes: Sequence[Any], strides: Sequence[Any]) -> tuple[int,
     rank = len(sizes)
     if rank < 2 or _is_contiguous(sizes, strides):
         return contiguous_order(rank)
-    return tuple(sorted(range(rank), key=lambda dim: -int(strides[dim])))
+    return tuple(sorted(range(rank), key=lambda dim: -_example(strides[dim])))
+
+
+def _example(stride: Any) -> int:
+    """A stride; of a symbolic one its value in the example, found without a guard."""
+    if isinstance(stride, int):
+        return stride
+    hint = stride.node.hint
+    return 0 if hint is None else int(hint)
 
 
 def _is_contiguous(sizes: Sequence[Any], strides: Sequence[Any]) -> bool:
@@ -82,7 +90,7 @@ def _is_contiguous(sizes: Sequence[Any], strides: Sequence[Any]) -> bool:
 
 
 def _symbol(size: Any) -> Any:
-    return size.node.expr if isinstance(size, torch.SymInt) else size
+    return size.node.expr.expand() if isinstance(size, torch.SymInt) else size
 
 
 class Bounds:

@@ -17,12 +17,14 @@ class PreprocessResult:
         debug_handle_map: its own operator ids to debug handles of the model.
         data_store_output: bytes by key to store once beside the delegates.
         _delegate_info_meta: anything else, for reports.
+        takes_any_layout: inputs come as they lie in memory; otherwise as contiguous copies.
     """
 
     processed_bytes: bytes = b""
     debug_handle_map: dict[Any, Any] | None = field(default_factory=dict)
     data_store_output: dict[str, bytes] | None = None
     _delegate_info_meta: Any = None
+    takes_any_layout: bool = False
 
 
 class BackendDetails:

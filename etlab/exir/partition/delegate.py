@@ -19,6 +19,7 @@ class LoweredModule:
         named_data: bytes by key that the program stores beside the delegates, shared by key.
         debug_handle_map: the backend's own operator ids to debug handles of the model.
         meta: what else the backend said; for reports.
+        takes_any_layout: its inputs need no contiguous copies.
     """
 
     backend_id: str
@@ -28,6 +29,7 @@ class LoweredModule:
     named_data: dict[str, bytes] = field(default_factory=dict)
     debug_handle_map: dict[Any, Any] = field(default_factory=dict)
     meta: Any = None
+    takes_any_layout: bool = False
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         """Compute the subgraph with torch's operators, not with the backend."""

@@ -129,6 +129,7 @@ def _preprocess(subgraph: EdgeGraph, spec: DelegationSpec) -> LoweredModule:
         named_data=dict(processed.data_store_output or {}),
         debug_handle_map=dict(processed.debug_handle_map or {}),
         meta=processed._delegate_info_meta,
+        takes_any_layout=processed.takes_any_layout,
     )
 
 

@@ -1,13 +1,15 @@
 """What a partitioner is: it says which nodes go to which backend."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from torch import fx
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from etlab.exir.partition.compile_spec import CompileSpec
+from etlab.exir.passes.base import Pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,13 @@ class PartitionResult:
 
 
 class Partitioner:
-    """Decides what a backend gets. Subclasses implement `partition`."""
+    """Decides what a backend gets. Subclasses implement `partition`.
+
+    Attributes:
+        choice: the name to choose the class by; None: that of its backend, for the first such.
+    """
+
+    choice: ClassVar[str | None] = None
 
     def __call__(self, exported_program: ExportedProgram) -> PartitionResult:
         """The same as `partition`."""
@@ -54,6 +62,10 @@ class Partitioner:
                 `graph_signature`, `state_dict`, `constants` and so on. Only `meta` may be changed.
         """
         raise NotImplementedError
+
+    def edge_passes(self) -> Sequence[Pass]:
+        """Passes that bring a graph into a form of which more can be delegated; run before."""
+        return ()
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram

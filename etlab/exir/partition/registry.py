@@ -30,32 +30,37 @@ def _package(name: str) -> ModuleType:
 
 
 def partitioner_classes() -> dict[str, type[Partitioner]]:
-    """The partitioner of every backend that has one, by the backend's name."""
+    """The partitioners of all backends, by the names to choose them by."""
     found: dict[str, type[Partitioner]] = {}
     for name in backend_names():
-        classes = classes_in(_package(name), Partitioner)
-        if classes:
-            found[name] = classes[0]
+        found |= _own_partitioners(name)
     return found
 
 
+def _own_partitioners(backend: str) -> dict[str, type[Partitioner]]:
+    """The partitioners of one backend; the first without a `choice` has the backend's name."""
+    found: dict[str, type[Partitioner]] = {}
+    for kind in classes_in(_package(backend), Partitioner):
+        found.setdefault(kind.__dict__.get("choice") or backend, kind)
+    return dict(sorted(found.items()))
+
+
 def partitioner_class(name: str) -> type[Partitioner]:
-    """The partitioner of the backend called `name`.
+    """The partitioner to choose by `name`.
 
     Raises:
-        NotFoundError: no backend of that name, or none with a partitioner.
+        NotFoundError: there is none of that name.
     """
-    if name in backend_names():
-        classes = classes_in(_package(name), Partitioner)
-        if classes:
-            return classes[0]
-    raise NotFoundError(
-        f"no partitioner '{name}'; there are: {', '.join(partitioner_classes()) or 'none'}"
-    )
+    if name in backend_names() and name in (own := _own_partitioners(name)):
+        return own[name]
+    known = partitioner_classes()
+    if name not in known:
+        raise NotFoundError(f"no partitioner '{name}'; there are: {', '.join(known) or 'none'}")
+    return known[name]
 
 
 def find_partitioner(name: str, **parameters: Any) -> Partitioner:
-    """A partitioner by its backend's name; raises as `etlab.named.make_named`."""
+    """A partitioner by its name; raises as `etlab.named.make_named`."""
     return make_named("partitioner", partitioner_classes(), name, parameters)
 
 

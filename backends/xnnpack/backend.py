@@ -1,0 +1,37 @@
+"""The compiler of the XNNPACK delegate: a subgraph becomes a payload."""
+
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from etlab.backends.xnnpack.layout import choose_layouts
+from etlab.backends.xnnpack.payload.file import write_payload
+from etlab.backends.xnnpack.serialize import serialize
+from etlab.backends.xnnpack.translate import translate
+from etlab.exir.edge import EdgeGraph
+from etlab.exir.partition.backend import BackendDetails, PreprocessResult
+from etlab.exir.partition.compile_spec import CompileSpec
+from etlab.exir.specs import Bounds
+
+
+class XnnpackBackend(BackendDetails):
+    """Writes payloads that ExecuTorch's XNNPACK delegate runs."""
+
+    @staticmethod
+    def preprocess(
+        edge_program: ExportedProgram, compile_specs: list[CompileSpec]
+    ) -> PreprocessResult:
+        """Operators become steps, the steps get layouts, and both are written down."""
+        view: Any = edge_program
+        edge: EdgeGraph = view.edge_graph
+        steps = translate(edge)
+        choose_layouts(steps)
+        bounds = Bounds(edge.range_constraints)
+        what = f"an input of XNNPACK subgraph '{edge.name}'"
+        written = serialize(steps, lambda size: bounds.upper(size, what))
+        return PreprocessResult(
+            write_payload(written.graph),
+            debug_handle_map=dict(written.handles),
+            data_store_output=written.named_data,
+            takes_any_layout=True,
+        )

@@ -1,0 +1,1 @@
+"""Operators that XNNPACK computes: one file a family, found by its presence."""

@@ -1,0 +1,155 @@
+"""Convolutions: of pictures and of sequences, depthwise, transposed."""
+
+from typing import Any
+
+import torch
+from torch import fx
+
+from etlab.backends.xnnpack.operators.registry import Context, rule
+from etlab.backends.xnnpack.steps import Layout, Tensor
+from etlab.backends.xnnpack.translate import Translation
+
+aten = torch.ops.aten
+
+
+def _why_not(node: fx.Node, context: Context) -> str | None:
+    source, weight, bias = node.args[:3]
+    if not context.is_constant(weight):
+        return "its weight is no parameter: XNNPACK packs convolution weights ahead of time"
+    if not context.is_constant(bias):
+        return "its bias is no parameter: add it after the convolution"
+    rank = source.meta["val"].dim()  # type: ignore[union-attr]
+    if rank not in (3, 4):
+        return f"its input has {rank} dimensions, XNNPACK convolves in 1 or 2 of 3 or 4"
+    if node.meta["val"].dtype is torch.bfloat16:
+        return "XNNPACK has no convolution in bfloat16: compute it in float32"
+    sizes = source.meta["val"].shape  # type: ignore[union-attr]
+    if rank == 3 and not (isinstance(sizes[0], int) or isinstance(sizes[2], int)):
+        return "batch and length both vary: XNNPACK infers one of them only, fix the other"
+    return None
+
+
+@rule(aten.convolution.default, why_not=_why_not)
+def _convolution(translation: Translation, node: fx.Node) -> Tensor:
+    """Weights (out, in / groups, ...), transposed (in, out / groups, ...)."""
+    source_node, weight_node, bias_node, *_ = node.args
+    is_transposed, groups = bool(node.args[6]), int(node.args[8])  # type: ignore[arg-type]
+    source_node, padding = _absorb_padding(source_node, node)
+    source, result = translation.tensor(source_node), translation.result(node)
+    weight = translation.constants[weight_node].float()  # type: ignore[index]
+    is_sequence = source.rank == 3
+    if is_sequence:
+        weight = weight.unsqueeze(2)
+    if is_transposed:
+        weight = _swap_channels(weight, groups)
+    in_channels, out_channels = weight.shape[1], weight.shape[0] // groups
+    is_depthwise = in_channels == 1 and groups > 1 and not is_transposed
+    kind = "DepthwiseConv2d" if is_depthwise else "Conv2d"
+    kind = "ConvTranspose2d" if is_transposed else kind
+    order = (1, 2, 3, 0) if is_depthwise else (0, 2, 3, 1)
+    bias = None
+    if bias_node is not None:
+        bias = translation.constant(translation.constants[bias_node].float())  # type: ignore[index]
+    fields = {
+        **padding,
+        "kernel_height": weight.shape[2],
+        "kernel_width": weight.shape[3],
+        **_pair("subsampling", node.args[3], 1),
+        **_pair("dilation", node.args[5], 1),
+        **(_pair("adjustment", node.args[7], 0) if is_transposed else {}),
+        "group_input_channels": in_channels,
+        "group_output_channels": out_channels,
+        "groups": groups,
+    }
+    inputs = {
+        "input1_id": _as_picture(translation, source),
+        "filter_id": translation.constant(weight.permute(order)),
+        "bias_id": bias,
+    }
+    sizes = result.sizes
+    output = result
+    if is_sequence:
+        output = translation.like(result, (sizes[0], sizes[1], 1, sizes[2]))
+    output = translation.emit(
+        kind,
+        inputs,
+        output,
+        layout=Layout.CHANNELS_LAST,
+        fields=fields,
+        fixed_inputs=("filter_id", "bias_id"),
+    )
+    return _as_sequence(translation, output, result) if is_sequence else output
+
+
+def _as_picture(translation: Translation, tensor: Tensor) -> Tensor:
+    """A sequence (batch, channels, length) as a picture of height 1; pictures as they are."""
+    if tensor.rank == 4:
+        return tensor
+    batch, channels, length = tensor.sizes
+    return _reshape_last(translation, tensor, (batch, channels, 1, length))
+
+
+def _as_sequence(translation: Translation, tensor: Tensor, result: Tensor) -> Tensor:
+    return _reshape_last(translation, tensor, result.sizes)
+
+
+def _reshape_last(translation: Translation, tensor: Tensor, sizes: tuple[Any, ...]) -> Tensor:
+    """Reshape where both sides have their channels innermost."""
+    shape = [sizes[0], *sizes[2:], sizes[1]]
+    shape = [size if isinstance(size, int) else 0 for size in shape]
+    return translation.emit(
+        "StaticReshape",
+        {"input_id": tensor},
+        translation.like(tensor, sizes),
+        layout=Layout.CHANNELS_LAST,
+        fields={"num_dims": len(shape), "new_shape": tuple(shape)},
+    )
+
+
+def _pair(name: str, values: Any, missing: int) -> dict[str, int]:
+    """`name_height` and `name_width` of one or two values; of a sequence only the width."""
+    rest = list(values)
+    if len(rest) == 1:
+        rest = [missing, rest[0]]
+    return {f"{name}_height": rest[0], f"{name}_width": rest[1]}
+
+
+def _absorb_padding(source: Any, node: fx.Node) -> tuple[Any, dict[str, int]]:
+    """The input of a convolution before zero padding, and the convolution's whole padding."""
+    values: Any = node.args[4]
+    height, width = (0, values[0]) if len(values) == 1 else values
+    if source.meta["val"].dim() == 4 and len(values) == 1:
+        height = width
+    top, bottom, left, right = height, height, width, width
+    spatial = source.meta["val"].dim() - 2
+    if not node.args[6] and is_zero_padding(source, spatial):
+        amounts = [*source.args[1], 0, 0, 0, 0][:4]
+        if spatial == 1:
+            amounts[2:] = [0, 0]
+        left, right, top, bottom = (
+            left + amounts[0],
+            right + amounts[1],
+            top + amounts[2],
+            bottom + amounts[3],
+        )
+        source = source.args[0]
+    names = ("padding_top", "padding_right", "padding_bottom", "padding_left")
+    return source, dict(zip(names, (top, right, bottom, left), strict=True))
+
+
+def is_zero_padding(node: Any, spatial: int) -> bool:
+    """Whether a node pads with zeros, in its last `spatial` dimensions only."""
+    if not isinstance(node, fx.Node) or node.target is not aten.constant_pad_nd.default:
+        return False
+    amounts: Any = node.args[1]
+    value = node.args[2] if len(node.args) > 2 else node.kwargs.get("value", 0)
+    if value != 0 or not all(isinstance(a, int) and a >= 0 for a in amounts):
+        return False
+    return not any(amounts[2 * spatial :])
+
+
+def _swap_channels(weight: torch.Tensor, groups: int) -> torch.Tensor:
+    """(in, out / groups, ...) to (out, in / groups, ...)."""
+    grouped = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
+    swapped = grouped.transpose(1, 2)
+    return swapped.reshape(groups * weight.shape[1], -1, *weight.shape[2:])

@@ -1,0 +1,176 @@
+"""Which nodes XNNPACK takes, in which groups, and why it leaves the others."""
+
+from collections.abc import Callable, Collection, Sequence
+from enum import Enum
+from typing import Any
+
+import torch
+from torch import fx
+from torch._ops import OpOverload
+from torch.export import ExportedProgram
+
+from etlab.backends.xnnpack.attention_masks import PrepareAttentionMasks
+from etlab.backends.xnnpack.operators.registry import Context, all_rules
+from etlab.backends.xnnpack.support import why_not_tensors
+from etlab.exir.graph import constant_placeholders, is_getitem
+from etlab.exir.partition.grouping import group_supported
+from etlab.exir.partition.helpers import tag_constant_data
+from etlab.exir.partition.lower import SHARED_TAGS
+from etlab.exir.partition.partitioner import DelegationSpec, Partitioner, PartitionResult
+from etlab.exir.passes.base import Pass
+
+BACKEND_ID = "XnnpackBackend"
+
+
+class ConfigPrecisionType(Enum):
+    """Kinds of arithmetic that a partitioner may hand over."""
+
+    FP32 = 1
+    STATIC_QUANT = 2
+    DYNAMIC_QUANT = 3
+
+
+class XnnpackPartitioner(Partitioner):
+    """Gives XNNPACK all that it can run, in groups as large as possible.
+
+    Args:
+        configs: operators to take, as objects or names (`"aten.linear.default"`, `"linear"`);
+            None takes all.
+        config_precisions: the kinds of arithmetic to hand over; None means all.
+        per_op_mode: a delegate per operator.
+        verbose: accepted; reasons are always kept.
+        force_fp32_dynamic_linear: weights of float32 linear layers become inputs of the delegate.
+        force_non_static_weights_for_f32_linear: the same, by ExecuTorch's newer name.
+        enable_bf16: take linear layers in bfloat16.
+    """
+
+    choice = "xnnpack"
+
+    def __init__(
+        self,
+        configs: Collection[str | OpOverload] | None = None,
+        config_precisions: ConfigPrecisionType | Sequence[ConfigPrecisionType] | None = None,
+        per_op_mode: bool = False,
+        verbose: bool = False,
+        *,
+        force_fp32_dynamic_linear: bool = False,
+        force_non_static_weights_for_f32_linear: bool = False,
+        enable_bf16: bool = False,
+    ) -> None:
+        if isinstance(config_precisions, ConfigPrecisionType):
+            config_precisions = [config_precisions]
+        self.configs = None if configs is None else {str(name) for name in configs}
+        self.precisions = frozenset(config_precisions or ConfigPrecisionType)
+        self.per_op_mode = per_op_mode
+        self.weights_at_run_time = (
+            force_fp32_dynamic_linear or force_non_static_weights_for_f32_linear
+        )
+        self.enable_bf16 = enable_bf16
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        """Tag what XNNPACK takes."""
+        view: Any = exported_program
+        context = Context(
+            constant_placeholders(view.edge_graph), self.weights_at_run_time, self.enable_bf16
+        )
+        reasons: dict[str, str] = {}
+
+        def is_supported(node: fx.Node) -> bool:
+            reason = self.why_not(node, context)
+            if reason is not None:
+                reasons[node.name] = reason
+            return reason is None
+
+        tags: dict[str, DelegationSpec] = {}
+        for group in self._groups(exported_program, is_supported):
+            if all(_moves_only(node) for node in group):
+                for node in group:
+                    reasons[node.name] = "it only moves elements, and no neighbour goes along"
+                continue
+            tag = f"xnnpack_{len(tags)}"
+            tags[tag] = DelegationSpec(BACKEND_ID)
+            for node in group:
+                node.meta["delegation_tag"] = tag
+        tag_constant_data(exported_program)
+        if self.weights_at_run_time:
+            _leave_weights(exported_program)
+        return PartitionResult(exported_program, tags, reasons)
+
+    def why_not(self, node: fx.Node, context: Context) -> str | None:
+        """Why a node is left; None when it is taken."""
+        target: Any = node.target
+        rule = all_rules().get(target)
+        if rule is None:
+            return f"XNNPACK has nothing like {target}"
+        if self.configs is not None and not self.configs & _names(target):
+            return f"{target} is not among the operators asked for"
+        if ConfigPrecisionType.FP32 not in self.precisions:
+            return "it computes with floats, and FP32 is not among the config_precisions"
+        return why_not_tensors(node, context) or rule.why_not(node, context)
+
+    def edge_passes(self) -> Sequence[Pass]:
+        """What makes more of a graph fit."""
+        return (PrepareAttentionMasks(),)
+
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[OpOverload], Callable[[fx.Node], bool] | None]:
+        """Operators that XNNPACK has as such."""
+        return [target for target, rule in all_rules().items() if rule.is_kept], None
+
+    def _groups(
+        self, program: ExportedProgram, is_supported: Callable[[fx.Node], bool]
+    ) -> list[list[fx.Node]]:
+        if not self.per_op_mode:
+            return group_supported(program.graph.nodes, is_supported)
+        groups: dict[fx.Node, list[fx.Node]] = {}
+        for node in program.graph.nodes:
+            if node.op != "call_function":
+                continue
+            if is_getitem(node):
+                if node.all_input_nodes[0] in groups:
+                    groups[node.all_input_nodes[0]].append(node)
+            elif is_supported(node):
+                groups[node] = [node]
+        return list(groups.values())
+
+
+class XnnpackPerOpPartitioner(XnnpackPartitioner):
+    """Gives XNNPACK all that it can run, one delegate an operator."""
+
+    choice = "xnnpack-per-op"
+
+    def __init__(self) -> None:
+        super().__init__(per_op_mode=True)
+
+
+class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
+    """Gives XNNPACK what computes with floats."""
+
+    choice = "xnnpack-float"
+
+    def __init__(self) -> None:
+        super().__init__(config_precisions=ConfigPrecisionType.FP32)
+
+
+def _leave_weights(program: ExportedProgram) -> None:
+    """Make the weights of float32 linear layers inputs of their delegates."""
+    for node in program.graph.nodes:
+        if node.target is torch.ops.aten.linear.default and "delegation_tag" in node.meta:
+            weight: Any = node.args[1]
+            if weight.op == "placeholder" and weight.meta["val"].dtype is torch.float32:
+                weight.meta.pop("delegation_tag", None)
+                weight.meta.pop(SHARED_TAGS, None)
+
+
+def _moves_only(node: fx.Node) -> bool:
+    target: Any = node.target
+    return is_getitem(node) or all_rules()[target].moves_only
+
+
+def _names(target: OpOverload) -> set[str]:
+    """The ways to name an operator; a `_copy` also by the name of its view."""
+    bare = target._opname
+    base = bare.removesuffix("_copy")
+    packets = {bare, base, f"{target.namespace}.{bare}", f"{target.namespace}.{base}"}
+    return packets | {str(target), f"{target.namespace}.{base}.{target._overloadname}"}

@@ -1,0 +1,309 @@
+"""From a subgraph's operators to steps: what the files in `operators` are written with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+
+from etlab.backends.xnnpack.operators.registry import all_rules
+from etlab.backends.xnnpack.steps import (
+    DATATYPES,
+    Fields,
+    Layout,
+    Order,
+    Step,
+    Steps,
+    Tensor,
+    plain,
+)
+from etlab.errors import LoweringError
+from etlab.exir.edge import EdgeGraph
+from etlab.exir.graph import constant_placeholders, is_getitem
+from etlab.exir.specs import order_of_strides
+
+# Nodes whose results can be limited to a range on the way.
+_LIMITED = {
+    "Add",
+    "AvgPooling2d",
+    "Clamp",
+    "Conv2d",
+    "ConvTranspose2d",
+    "DepthwiseConv2d",
+    "Div",
+    "FullyConnected",
+    "GlobalAvgPooling2d",
+    "MaxPooling2d",
+    "Multiply",
+    "Subtract",
+}
+
+
+def translate(edge: EdgeGraph) -> Steps:
+    """The steps of a subgraph.
+
+    Raises:
+        LoweringError: an operator is in it that no rule knows; the partitioner gives no such.
+    """
+    translation = Translation(edge)
+    rules = all_rules()
+    for node in edge.graph.nodes:
+        if node.op != "call_function":
+            continue
+        if is_getitem(node):
+            source: Any = node.args[0]
+            results = translation.results[source]
+            translation.results[node] = (
+                results[node.args[1]] if isinstance(results, tuple) else results
+            )
+            continue
+        rule = rules.get(node.target)
+        if rule is None:
+            raise LoweringError(f"XNNPACK: no rule translates {node.target} ('{node.name}')")
+        translation.current = node
+        translation.results[node] = rule.translate(translation, node)
+    return translation.finish()
+
+
+def symbols(sizes: Sequence[Any]) -> int:
+    """How many of some sizes vary."""
+    return sum(not isinstance(size, int) for size in sizes)
+
+
+def _is_single(tensor: Tensor) -> bool:
+    return all(isinstance(size, int) and size == 1 for size in tensor.sizes)
+
+
+class Translation:
+    """A subgraph while it is translated.
+
+    Attributes:
+        constants: the tensor of every constant placeholder.
+        results: what each node became; a tuple for several results.
+        current: the operator that is being translated.
+    """
+
+    def __init__(self, edge: EdgeGraph) -> None:
+        self._edge = edge
+        self.constants = constant_placeholders(edge)
+        self.results: dict[fx.Node, Any] = {}
+        self.current: fx.Node | None = None
+        self._steps: list[Step] = []
+        self._makers: dict[Tensor, Step] = {}
+        self._inputs: list[Tensor] = []
+        taken = [n for n in edge.graph.nodes if n.op == "placeholder" and n not in self.constants]
+        self._arguments = len(taken)
+        for place, node in enumerate(taken):
+            if isinstance(node.meta["val"], torch.Tensor):  # the others are sizes: not needed
+                self.results[node] = self._input(node, place)
+                self._inputs.append(self.results[node])
+
+    def _input(self, node: fx.Node, place: int) -> Tensor:
+        val = node.meta["val"]
+        return Tensor(
+            sizes=tuple(val.shape),
+            datatype=DATATYPES[val.dtype],
+            external=place,
+            fixed=order_of_strides(val.shape, val.stride()),
+        )
+
+    def tensor(self, node: Any) -> Tensor:
+        """What a node became; constants become constant tensors.
+
+        Args:
+            node: a node of the subgraph, or a number.
+        """
+        if not isinstance(node, fx.Node):
+            assert self.current is not None
+            return self.constant(torch.tensor([float(node)], dtype=self._dtype()))
+        if node not in self.results:
+            self.results[node] = self.constant(self.constants[node])
+        result = self.results[node]
+        assert isinstance(result, Tensor)
+        return result
+
+    def _dtype(self) -> torch.dtype:
+        assert self.current is not None
+        val = self.current.meta["val"]
+        dtype: torch.dtype = (val[0] if isinstance(val, tuple | list) else val).dtype
+        return dtype
+
+    def constant(self, value: torch.Tensor) -> Tensor:
+        """A constant tensor."""
+        value = value.detach()
+        return Tensor(tuple(value.shape), DATATYPES[value.dtype], constant=value)
+
+    def like(self, tensor: Tensor, sizes: Sequence[Any]) -> Tensor:
+        """A tensor of other sizes."""
+        return Tensor(tuple(sizes), tensor.datatype, tensor.quantization)
+
+    def result(self, node: fx.Node) -> Tensor:
+        """A new tensor for a node's result."""
+        val = node.meta["val"]
+        return Tensor(tuple(val.shape), DATATYPES[val.dtype])
+
+    def emit(
+        self,
+        kind: str,
+        inputs: Mapping[str, Tensor | None],
+        output: Tensor | Mapping[str, Tensor],
+        *,
+        layout: Layout,
+        fields: Fields | Callable[[Order], Fields] | None = None,
+        limits: tuple[float, float] | None = None,
+        fixed_inputs: Sequence[str] = (),
+        by_elements: bool = False,
+        permutation: Order | None = None,
+    ) -> Tensor:
+        """Add a step; returns its (first) output."""
+        outputs = {"output_id": output} if isinstance(output, Tensor) else dict(output)
+        step = Step(
+            kind,
+            dict(inputs),
+            outputs,
+            fields or {},
+            layout,
+            limits,
+            self.current.meta.get("debug_handle", 0) if self.current else 0,
+            frozenset(fixed_inputs),
+            by_elements,
+            permutation,
+        )
+        self._steps.append(step)
+        for tensor in outputs.values():
+            self._makers[tensor] = step
+        return next(iter(outputs.values()))
+
+    def unary(self, kind: str, source: Tensor, output: Tensor, **options: Any) -> Tensor:
+        """A step of one input that works on elements."""
+        options.setdefault("layout", Layout.ANY)
+        return self.emit(kind, {"input_id": source}, output, **options)
+
+    def binary(self, kind: str, first: Tensor, second: Tensor, output: Tensor) -> Tensor:
+        """A step on the elements of two tensors, which are broadcast."""
+        rank = output.rank
+        operands = [self._raise_rank(tensor, rank) for tensor in (first, second)]
+        layout = Layout.ANY
+        if any(tensor.rank != rank and not _is_single(tensor) for tensor in operands):
+            layout = Layout.PLAIN
+        inputs = {"input1_id": operands[0], "input2_id": operands[1]}
+        return self.emit(kind, inputs, output, layout=layout)
+
+    def _raise_rank(self, tensor: Tensor, rank: int) -> Tensor:
+        """The tensor with leading dimensions of size 1, so that orders mean the same.
+
+        Single elements are the same in every order; a tensor with two sizes that vary cannot be
+        reshaped. Both stay.
+        """
+        if rank == 0 and tensor.constant is not None:
+            return self.constant(tensor.constant.reshape(()))
+        if tensor.rank == rank or rank < 3 or _is_single(tensor):
+            return tensor
+        sizes = (*(1 for _ in range(rank - tensor.rank)), *tensor.sizes)
+        if tensor.constant is not None:
+            return self.constant(tensor.constant.reshape(sizes))
+        return self.reshape(tensor, sizes) if symbols(sizes) < 2 else tensor
+
+    def reshape(self, tensor: Tensor, sizes: Sequence[Any]) -> Tensor:
+        """The same elements in other sizes; at most one of them symbolic."""
+        shape = tuple(size if isinstance(size, int) else 0 for size in sizes)
+        return self.emit(
+            "StaticReshape",
+            {"input_id": tensor},
+            self.like(tensor, sizes),
+            layout=Layout.PLAIN,
+            fields={"num_dims": len(shape), "new_shape": shape},
+            by_elements=True,
+        )
+
+    def slice(self, tensor: Tensor, dim: int, begin: int, size: Any) -> Tensor:
+        """`size` elements of a dimension."""
+        rank, sizes = tensor.rank, list(tensor.sizes)
+        sizes[dim] = size
+
+        def fields(order: Order) -> Fields:
+            counts = [sizes[d] if isinstance(sizes[d], int) else 0 for d in order]  # 0: all
+            offsets = [begin if d == dim else 0 for d in order]
+            return {"num_dims": rank, "offsets": tuple(offsets), "sizes": tuple(counts)}
+
+        output = self.like(tensor, sizes)
+        return self.unary("StaticSlice", tensor, output, fields=fields)
+
+    def pad(self, tensor: Tensor, around: Sequence[tuple[int, int]], value: float) -> Tensor:
+        """A border; `around` is how much before and behind every dimension."""
+
+        def fields(order: Order) -> Fields:
+            return {
+                "pre_paddings": tuple(around[dim][0] for dim in order),
+                "post_paddings": tuple(around[dim][1] for dim in order),
+                "padding_value": value,
+            }
+
+        sizes = [low + size + high for size, (low, high) in zip(tensor.sizes, around, strict=True)]
+        return self.unary("StaticConstantPad", tensor, self.like(tensor, sizes), fields=fields)
+
+    def concatenate(self, tensors: Sequence[Tensor], dim: int, sizes: Sequence[Any]) -> Tensor:
+        """Tensors behind each other, five at a time."""
+        parts = list(tensors)
+        while len(parts) > 5:
+            total: Any = sum(part.sizes[dim] for part in parts[:5])
+            head = [*parts[0].sizes[:dim], total, *parts[0].sizes[dim + 1 :]]
+            parts[:5] = [self.concatenate(parts[:5], dim, head)]
+        if len(parts) == 1:
+            return parts[0]
+        names = [f"input{index}_id" for index in range(1, 6)]
+        inputs = dict.fromkeys(names) | dict(zip(names, parts, strict=False))
+        return self.emit(
+            f"Concatenate{len(parts)}",
+            inputs,
+            self.like(parts[0], sizes),
+            layout=Layout.ANY,
+            fields=lambda order: {"axis": order.index(dim)},
+        )
+
+    def permute(self, tensor: Tensor, permutation: Sequence[int]) -> Tensor:
+        """The tensor with its dimensions in another order."""
+        order = tuple(permutation)
+        if order == plain(tensor.rank):
+            return tensor
+        return self.emit(
+            "StaticTranspose",
+            {"input_id": tensor},
+            self.like(tensor, [tensor.sizes[dim] for dim in order]),
+            layout=Layout.FREE,
+            permutation=order,
+        )
+
+    def try_limit(self, node: fx.Node, lowest: float, highest: float) -> Tensor | None:
+        """Limit the results of the step that made `node`, if that step can and nobody else looks.
+
+        Returns:
+            The limited tensor; None when a step of its own is needed.
+        """
+        tensor = self.results.get(node)
+        maker = self._makers.get(tensor) if isinstance(tensor, Tensor) else None
+        if maker is None or maker.kind not in _LIMITED or len(node.users) != 1:
+            return None
+        low, high = maker.limits or (float("-inf"), float("inf"))
+        low, high = min(max(low, lowest), highest), min(max(high, lowest), highest)
+        if low >= high:
+            return None
+        maker.limits = (low, high)
+        return tensor
+
+    def finish(self) -> Steps:
+        """All steps, and what the subgraph takes and gives."""
+        outputs: list[tuple[Tensor, Order]] = []
+        given: set[Tensor] = set(self._inputs)
+        results: Any = self._edge.graph.output_node().args[0]
+        for node in results:
+            self.current = node
+            tensor = self.tensor(node)
+            if tensor in given or tensor.constant is not None:
+                tensor = self.unary("Copy", tensor, self.like(tensor, tensor.sizes))
+            given.add(tensor)
+            val = node.meta["val"]
+            outputs.append((tensor, order_of_strides(val.shape, val.stride())))
+        steps = Steps(self._steps, self._inputs, outputs, self._arguments)
+        steps.remove_dead()
+        return steps
