@@ -38,7 +38,12 @@ def _refuse_imports(item: Any) -> None:
 
 
 @functools.lru_cache(maxsize=256)
-def _parse(text: str) -> pytree.TreeSpec:
+def parse_nesting(text: str) -> pytree.TreeSpec:
+    """The tree that a file's pytree text describes.
+
+    Raises:
+        InvalidProgramError: the text is damaged, or names what this process cannot make.
+    """
     try:
         content = json.loads(text)
         _refuse_imports(content)
@@ -84,7 +89,7 @@ def flatten_inputs(
                 f" {sorted(kwargs)}; give them by position"
             )
         return list(args)
-    expected = _parse(spec_text)
+    expected = parse_nesting(spec_text)
     try:
         return _leaves(expected, (tuple(args), kwargs))
     except ValueError as error:
@@ -102,7 +107,7 @@ def unflatten_outputs(method: str, spec_text: str, outputs: list[Any]) -> Any:
     """
     if not spec_text:
         return outputs
-    spec = _parse(spec_text)
+    spec = parse_nesting(spec_text)
     if spec.num_leaves != len(outputs):
         raise InvalidProgramError(
             f"method '{method}': the program describes {spec.num_leaves} nested outputs but"

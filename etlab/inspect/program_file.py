@@ -1,6 +1,5 @@
 """`ProgramFile`: a .pte file, ours or the official exporter's, with the same views."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +13,12 @@ from etlab.exir.memory.from_program import plan_of_program
 if TYPE_CHECKING:
     from etlab.exir.emit.file import ProgramData
     from etlab.exir.emit.schema import ExecutionPlan
+    from etlab.inspect.file_notes import FileNote
+    from etlab.inspect.interface import BackendRow, OperatorRow, StateRow, ValueRow
     from etlab.inspect.memory import MemoryReport
     from etlab.inspect.netron import NetronView
     from etlab.inspect.size import SizeReport
+    from etlab.inspect.table import Table
     from etlab.runtime import Program
 
 
@@ -59,10 +61,49 @@ class ProgramFile:
         """Names of the methods."""
         return sorted(plan.name or "" for plan in self.content.program.execution_plan or ())
 
-    def operators(self, method: str = "forward") -> dict[str, int]:
-        """The operators of a method, delegates included, with how often each is called."""
-        steps = plan_of_program(self._plan(method)).steps
-        return dict(sorted(Counter(steps).items(), key=lambda item: (-item[1], item[0])))
+    def inputs(self, method: str = "forward") -> "Table[ValueRow]":
+        """What a method takes: names, dtypes, shapes, and bounds of sizes that can change."""
+        from etlab.inspect.interface import value_table
+
+        return value_table(self._plan(method), "inputs", self.program.input_bounds(method))
+
+    def outputs(self, method: str = "forward") -> "Table[ValueRow]":
+        """What a method returns, flat."""
+        from etlab.inspect.interface import value_table
+
+        return value_table(self._plan(method), "outputs", ())
+
+    def state(self, method: str = "forward") -> "Table[StateRow]":
+        """The tensors that a method keeps from call to call, and if they have a first value."""
+        from etlab.exir.memory.dataflow import unwritten_values
+        from etlab.inspect.interface import state_table
+
+        plan = self._plan(method)
+        return state_table(plan, unwritten_values(plan))
+
+    def operators(self, method: str = "forward") -> "Table[OperatorRow]":
+        """The operators of a method, the commonest first, and who has kernels for them."""
+        from etlab.inspect.interface import operator_table
+        from etlab.runtime import Runtime
+
+        names = Runtime.get().operator_registry.operator_names
+        return operator_table(self._plan(method), names)
+
+    def backends(self, method: str = "forward") -> "Table[BackendRow]":
+        """The subgraphs that a method delegates, with what the compilers stored for them."""
+        from etlab.inspect.interface import backend_table
+        from etlab.runtime import Runtime
+
+        names = set(Runtime.get().backend_registry.registered_backend_names)
+        return backend_table(self._plan(method), self.content, names)
+
+    @cached_property
+    def notes(self) -> "Table[FileNote]":
+        """Where the file is known to differ from the model in eager, in any runtime or in one."""
+        from etlab.inspect.file_notes import file_notes
+
+        bounded = {name for name in self.methods if self.program.input_bounds(name)}
+        return file_notes(self.content.program.execution_plan or (), bounded)
 
     def memory_plan(self, method: str = "forward") -> "MemoryReport":
         """Where the tensors of a method lie, as the file says."""
@@ -134,18 +175,31 @@ class ProgramFile:
         return NetronView.of(self.data, name=self.name, weights=weights, height=height)
 
     def _repr_html_(self) -> str:
-        """A table of the methods."""
+        """What each method takes, returns and calls, and what is known to differ from eager."""
         rows: list[tuple[object, ...]] = []
         for method in self.methods:
             plan = plan_of_program(self._plan(method))
-            names = ", ".join(list(self.operators(method))[:4])
-            rows.append((method, len(plan.steps), names, display.format_bytes(plan.peak)))
-        return display.table(
-            ("method", "instructions", "most called", "planned memory"),
-            rows,
-            caption=f"{self.name}, {display.format_bytes(len(self.data))}",
-            numeric=("instructions", "planned memory"),
-        )
+            most = ", ".join(row.operator for row in self.operators(method)[:4])
+            backends = ", ".join(sorted({row.backend for row in self.backends(method)}))
+            peak = display.format_bytes(plan.peak)
+            rows.append((method, len(plan.steps), most, backends or "none", peak))
+        columns = ("method", "instructions", "most called", "backends", "planned memory")
+        parts = [display.table(columns, rows, numeric=("instructions", "planned memory"))]
+        parts += [
+            display.note(f"{note.method}, {note.subject}: {note.text}")
+            for note in self.notes
+            if note.where == "file"
+        ]
+        for method in self.methods:
+            tables = (self.inputs(method), self.outputs(method), self.state(method))
+            parts += [table._repr_html_() for table in tables if table]
+        elsewhere = [note for note in self.notes if note.where != "file"]
+        if elsewhere:
+            text = f"{len(elsewhere)} kernels of the official runtime differ from eager"
+            told = [f"{note.subject}: {note.text}" for note in elsewhere]
+            parts.append(display.details(text, "".join(map(display.note, told))))
+        size = display.format_bytes(len(self.data))
+        return display.card(f"{self.name}, {size}", *parts, subtitle="a .pte program")
 
     def __repr__(self) -> str:
         """One line."""
@@ -153,7 +207,9 @@ class ProgramFile:
 
 
 def load(path: str | Path) -> ProgramFile:
-    """Open a .pte file, whoever wrote it, and verify it.
+    """Open a .pte file, whoever wrote it, and verify it in full.
+
+    `file.notes` says where the file is known to differ from the model in eager.
 
     Raises:
         AccessError: the file cannot be read.

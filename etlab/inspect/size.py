@@ -10,6 +10,7 @@ import torch
 from etlab import display
 from etlab.exir.emit.enums import DataLocation
 from etlab.exir.emit.file import ProgramData, read_program
+from etlab.exir.emit.input_bounds import KEY
 
 if TYPE_CHECKING:
     import pandas
@@ -127,7 +128,7 @@ def without_constants(data: bytes) -> bytes:
     copy = bytearray(data)
     file = read_program(copy)
     program = file.program
-    blank = {named.segment_index for named in program.named_data or ()}
+    blank = {named.segment_index for named in program.named_data or () if named.key != KEY}
     if program.constant_segment is not None and program.constant_segment.offsets:
         blank.add(program.constant_segment.segment_index)
     for index in blank:

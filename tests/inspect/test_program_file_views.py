@@ -10,7 +10,12 @@ def _file() -> ProgramFile:
 
 
 def test_operators_are_counted() -> None:
-    assert _file().operators() == {"aten::linear.out": 2, "aten::relu.out": 1}
+    operators = _file().operators()
+    assert [(row.operator, row.calls) for row in operators] == [
+        ("aten::linear.out", 2),
+        ("aten::relu.out", 1),
+    ]
+    assert {(row.library, row.has_kernel) for row in operators} == {("official", True)}
 
 
 def test_the_memory_plan_is_the_compilers() -> None:
