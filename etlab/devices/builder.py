@@ -7,6 +7,7 @@ import contextlib
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,14 +114,9 @@ def build(
     _run(["cmake", "--build", tree, "--parallel", jobs, "--target", "etlab_package"], on_line)
     install = ["cmake", "--install", tree, "--component", "devel", "--prefix", folder.resolve()]
     _run([*install, "--strip"], None)
-    full = _default_folder(root, target) / "bin/etlab-run"
-    return Build(
-        folder,
-        target,
-        selection,
-        (folder / "bin/etlab-run").stat().st_size,
-        full.stat().st_size if full.exists() else None,
-    )
+    nbytes = (folder / "bin/etlab-run").stat().st_size
+    full = nbytes if selection is None else _full_size(root, target)
+    return Build(folder, target, selection, nbytes, full)
 
 
 def source_root(source: Path | str | None = None) -> Path:
@@ -178,6 +174,19 @@ def host_runner() -> Path:
 
 def _default_folder(root: Path, target: str) -> Path:
     return root / "build/devices" / target
+
+
+def _full_size(root: Path, target: str) -> int | None:
+    """Bytes of the stripped `etlab-run` with everything; None where none was built."""
+    built = _default_folder(root, target) / "bin/etlab-run"
+    if built.exists():
+        return built.stat().st_size
+    if target != HOST or _editable_tree(root) is None or shutil.which("strip") is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = Path(folder, "etlab-run")
+        _run(["strip", "-o", stripped, host_runner()], None)
+        return stripped.stat().st_size
 
 
 def _editable_tree(root: Path) -> Path | None:

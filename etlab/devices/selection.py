@@ -73,8 +73,7 @@ class Selection:
         needed: set[str] = set()
         files: set[str] = set()
         for name in _native.operator_names():
-            # The last two parts of the path that the compiler saw.
-            found = {"/".join(Path(file).parts[-2:]) for file in _native.kernel_files(name)}
+            found = set(_files_of(name))
             files |= found
             if name in self.operators:
                 needed |= found
@@ -121,8 +120,23 @@ def select(programs: Iterable[bytes]) -> Selection:
             for name, dtypes in _calls(plan):
                 operators.setdefault(name, set()).update(dtypes)
             backends |= {delegate.id or "" for delegate in plan.delegates or ()}
-    closed = {name: _closure(dtypes) for name, dtypes in sorted(operators.items())}
+    # Kernels of one file may share code, which dispatches under the name of one of them.
+    by_file: dict[str, set[torch.dtype]] = {}
+    for name, dtypes in operators.items():
+        by_file.setdefault(_portable_file(name), set()).update(dtypes)
+    closed = {name: _closure(by_file[_portable_file(name)]) for name in sorted(operators)}
     return Selection(closed, tuple(sorted(backends)))
+
+
+def _files_of(operator: str) -> list[str]:
+    """The files that register it, for example "portable/add.cpp": the end of what compilers saw."""
+    return ["/".join(Path(file).parts[-2:]) for file in _native.kernel_files(operator)]
+
+
+def _portable_file(operator: str) -> str:
+    """Its portable kernel's file; the operator's own name where there is none."""
+    found = [file for file in _files_of(operator) if file.startswith("portable/")]
+    return found[0] if found else operator
 
 
 def _calls(plan: ExecutionPlan) -> Iterable[tuple[str, set[torch.dtype]]]:

@@ -107,7 +107,8 @@ class DeviceSession:
             bufsize=1,
         )
         self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, name="etlab-device", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name="etlab-device", daemon=True)
+        self._listener.start()
 
     def execute(self, inputs: Sequence[Any], *, method: str | None = None) -> list[Any]:
         """Run the method on flat inputs; the flat outputs.
@@ -117,7 +118,11 @@ class DeviceSession:
             DeviceError: the device died, or gave no answer in time.
             InterruptedExecutionError: stopped.
         """
-        return load_outputs(self._run(inputs, method, []))
+        folder = self._run(inputs, method, [])
+        try:
+            return load_outputs(folder)
+        except (EtlabError, OSError, ValueError, LookupError, TypeError) as error:
+            raise DeviceError(f"the device sent outputs that cannot be read: {error}") from error
 
     def profile(self, inputs: Sequence[Any], *, runs: int = 1) -> list[TraceEvent]:
         """The time of every instruction in `runs` runs; raises as `execute`."""
@@ -221,6 +226,9 @@ class DeviceSession:
                 child.stdin.close()
         child.kill()
         child.wait()
+        self._listener.join(_POLL_SECONDS)
+        if child.stdout is not None and not self._listener.is_alive():
+            child.stdout.close()
 
     def _last_words(self) -> str:
         child = self._child

@@ -18,7 +18,7 @@ function(etlab_package objects name)
   set_target_properties(${objects}_package PROPERTIES EXPORT_NAME ${name})
   if(argument_REGISTERS)
     target_link_libraries(${objects}_package INTERFACE
-      "$<LINK_LIBRARY:WHOLE_ARCHIVE,${archive}>" etlab_core_package)
+      "$<INSTALL_INTERFACE:$<LINK_LIBRARY:WHOLE_ARCHIVE,etlab::${name}_archive>>" etlab_core_package)
   else()
     target_link_libraries(${objects}_package INTERFACE ${archive} Threads::Threads)
     target_include_directories(${objects}_package INTERFACE "$<INSTALL_INTERFACE:include/etlab>")
