@@ -27,6 +27,7 @@ from etlab.exir.ops import (
 from etlab.exir.schedule import Call, Flow, Label, Role, Value
 
 _SELECT = find_out_variant(torch.ops.aten.select_copy.int)
+_UNSQUEEZE = find_out_variant(torch.ops.aten.unsqueeze_copy.default)
 _SYM_SIZE = PRIM_OPERATORS[torch.ops.aten.sym_size.int]
 
 Inline = Callable[[Any, Sequence[Any]], list[Any]]
@@ -116,12 +117,23 @@ class ControlFlow:
         rows = [self._row(source, index, node) for source in mapped]
         outputs = self._inline(body, [*carries, *rows, *operands])
         for stack, output in zip(stacks, outputs[len(init) :], strict=True):
+            if not output.spec.is_static:
+                self._begin_stack(stack, output, index, node)
             self._calls.append(Call(COPY_INDEX, [stack, output, index], [stack], node))
         self._assign(outputs[: len(init)], carries, node)
         self._number(scalar_prim("add"), [index, 1], index, node)
         self._number(scalar_prim("eq"), [index, count], done, node)
         self._jump_unless(done, head, node)
         self._number(scalar_prim("sub"), [index, count], index, node)  # ready for the next run
+
+    def _begin_stack(self, stack: Value, row: Value, index: Value, node: fx.Node) -> None:
+        """Give a stack its rows' size with the first; it only grows along its first dimension."""
+        is_first = Value(f"{stack.name}_begins", Role.NUMBER, number=False, node=node)
+        begun = Label()
+        self._number(scalar_prim("eq"), [index, 0], is_first, node)
+        self._jump_unless(is_first, begun, node)
+        self._calls.append(Call(_UNSQUEEZE, [row, 0, stack], [stack], node, may_be_view=False))
+        self._place(begun)
 
     def _row(self, source: Value, index: Value, node: fx.Node) -> Value:
         assert source.spec is not None

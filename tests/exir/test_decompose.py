@@ -1,5 +1,7 @@
 """The walk from exported programs to edge graphs: operators of eager, one small module each."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -22,6 +24,7 @@ class Calls(nn.Module):
 torch.manual_seed(0)
 X = torch.randn(3, 5, 7)
 Y = torch.randn(3, 5, 7)
+VOLUME = torch.randn(1, 2, 5, 6, 7)
 IMAGE = torch.randn(2, 6, 9, 11)
 INTEGERS = torch.randint(-9, 9, (3, 5))
 INDICES = torch.tensor([2, 0, 1])
@@ -104,6 +107,43 @@ FUNCTIONS = {
     "average pooling": lambda: (lambda x: functional.avg_pool2d(x, 3, 2, 1), IMAGE),
     "max pooling": lambda: (lambda x: functional.max_pool2d(x, 3, 2, 1), IMAGE),
     "max pooling 1d": lambda: (lambda x: functional.max_pool1d(x, 2), X),
+    "average pooling 3d": lambda: (
+        lambda x: (
+            functional.avg_pool3d(x, (2, 3, 2), (1, 2, 2), (1, 1, 0), True, False)
+            + functional.avg_pool3d(x, (2, 3, 2), (1, 2, 2), (1, 1, 0), True, True, 7)
+        ),
+        VOLUME,
+    ),
+    "max pooling 3d": lambda: (
+        lambda x: functional.max_pool3d(x.round(), 3, 2, 1, 2, return_indices=True),
+        VOLUME,
+    ),
+    "adaptive pooling 3d": lambda: (
+        lambda x: (
+            functional.adaptive_avg_pool3d(x, (2, 3, 1)),
+            functional.adaptive_max_pool3d(x.round(), (2, 3, 2), return_indices=True),
+        ),
+        VOLUME,
+    ),
+    **{
+        f"bags, {mode}, {options}": lambda mode=mode, options=options: (
+            lambda i, o, w: functional.embedding_bag(i, w, o, mode=mode, **options),
+            torch.tensor([1, 2, 4, 0, 4, 3, 2, 4]),
+            torch.tensor([0, 3, 3, 6]),
+            torch.randn(5, 3),
+        )
+        for mode in ("sum", "mean", "max")
+        for options in ({}, {"padding_idx": 4}, {"include_last_offset": True})
+    },
+    "stable sort of equal elements and NaN": lambda: (
+        lambda x: (
+            x.sort(dim=1, stable=True),
+            x.sort(dim=0, descending=True, stable=True),
+        ),
+        torch.tensor([[1.0, math.nan, 0.0, 1.0, -0.5], [0.0, 1.0, math.nan, math.nan, math.inf]]),
+    ),
+    "sort of bool": lambda: (lambda x: (x > 0).sort(dim=1, stable=True), X),
+    "running product": lambda: (lambda x: (x.cumprod(1), x[0, 0, 0].cumprod(0)), X),
     "average pooling 1d": lambda: (lambda x: functional.avg_pool1d(x, 2), X),
     "adaptive pooling to one": lambda: (lambda x: functional.adaptive_avg_pool2d(x, 1), IMAGE),
     "adaptive pooling": lambda: (lambda x: functional.adaptive_avg_pool2d(x, (4, 5)), IMAGE),

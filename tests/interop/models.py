@@ -165,6 +165,25 @@ def _changes_its_input(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.LSTM(3, 5, num_layers=2, bidirectional=True, batch_first=True)
+        self.second = nn.GRU(10, 4, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        outputs, (hidden, _cell) = self.first(x)
+        return self.second(outputs)[0], hidden
+
+
+def _cut(x: torch.Tensor) -> Any:
+    return *x.chunk(2, 1), *x[:, :2].unbind(1), *x.split([1, 5], 1)
+
+
+def _running(x: torch.Tensor) -> Any:
+    return torch.sort(x, stable=True, descending=True), torch.cumprod(x, 0), x.median(1)
+
+
 _IMAGE = seeded(1, 3, 8, 8, seed=1)
 MODELS: dict[str, Model] = {
     "convolutions": Model(ConvNet, [(_IMAGE,)]),
@@ -184,6 +203,18 @@ MODELS: dict[str, Model] = {
         DynamicConvolution,
         [(seeded(1, 1, 8, 6),), (seeded(1, 1, 5, 4),)],
         ({2: Dim("h", max=10), 3: Dim("w", max=9)},),
+    ),
+    "recurrent layers": Model(Recurrent, [(seeded(2, 7, 3),)] * 2),
+    "recurrent layers of dynamic batch": Model(
+        Recurrent, [(seeded(n, 4, 3),) for n in (3, 1, 6)], ({0: Dim("n", max=6)},)
+    ),
+    "splits of dynamic rows": Model(
+        lambda: Function(_cut), [(seeded(n, 6),) for n in (3, 1, 6)], (({0: Dim("n", max=6)},),)
+    ),
+    "sorting and running products": Model(
+        lambda: Function(_running),
+        [(seeded(n, m).round(),) for n, m in ((3, 90), (2, 5), (4, 99))],
+        (({0: Dim("n", max=4), 1: Dim("m", max=99)},),),
     ),
     "numbers out of tensors": Model(
         lambda: Function(_item), [(seeded(6), torch.tensor(3)), (seeded(6), torch.tensor(1))]

@@ -4,19 +4,22 @@ Everything here is a question about one `OpOverload`, answered once per process.
 """
 
 import functools
+import importlib
+import pkgutil
 from typing import Any
 
 import torch
 from torch._ops import OpOverload
 
 from etlab.exir.ops import PRIM_OPERATORS, find_out_variant
+from etlab.exir.recurrent import RECURRENT
 
 aten = torch.ops.aten
 
 _WITHOUT_OWN_KERNELS = {"aten", "torchao"}
 
 # Kept whole in the edge graph although no kernel serves them: a pass expands them before emission.
-EXPANDED_LATER = frozenset({aten.scaled_dot_product_attention.default})
+EXPANDED_LATER = frozenset({aten.scaled_dot_product_attention.default}) | RECURRENT
 
 
 def qualified_name(operator: OpOverload) -> str:
@@ -114,8 +117,12 @@ def decomposition_table() -> dict[Any, Any]:
     """
     from torch._decomp import _core_aten_decompositions_post_autograd
 
+    from etlab.exir import decompose
     from etlab.exir.decompose.recipes import RECIPES
 
+    for module in pkgutil.iter_modules(decompose.__path__):
+        if module.name.startswith("recipes"):
+            importlib.import_module(f"{decompose.__name__}.{module.name}")
     return {**_core_aten_decompositions_post_autograd(), **RECIPES}
 
 

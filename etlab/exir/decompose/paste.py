@@ -6,6 +6,7 @@ import torch
 from torch import fx
 from torch._ops import OpOverload
 
+from etlab.errors import LoweringError
 from etlab.exir.decompose.templates import (
     CannotDecomposeError,
     Constant,
@@ -98,7 +99,23 @@ def _record(walk: "Walk", target: OpOverload, args: Any, kwargs: Any) -> Templat
     fake_kwargs = {name: map_leaves(stand_in, kwargs[name]) for name in sorted(kwargs)}
     shared = walk.shared
     keep = frozenset(shared.keep) - {target}
-    return record(target, fake_args, fake_kwargs, inputs, shared.mode, keep)
+    before = _fixed_sizes(shared.mode)
+    template = record(target, fake_args, fake_kwargs, inputs, shared.mode, keep)
+    fixed = _fixed_sizes(shared.mode) - before
+    if fixed:
+        raise LoweringError(
+            f"{target}: its decomposition holds for one size only of the dynamic size "
+            f"{', '.join(sorted(fixed))}; export with this dimension static, or rewrite the line"
+        )
+    return template
+
+
+def _fixed_sizes(mode: Any) -> set[str]:
+    """The dynamic sizes that are known to be one number."""
+    environment = mode.shape_env
+    if environment is None:
+        return set()
+    return {str(symbol) for symbol, value in environment.replacements.items() if value.is_number}
 
 
 def _run(walk: "Walk", template: Template, inputs: list[fx.Node], val: Any) -> Any:

@@ -8,10 +8,12 @@ from etlab.exir.edge import EdgeGraph
 from etlab.exir.graph import rename_outputs
 from etlab.exir.passes.base import Pass
 from etlab.exir.passes.expand_attention import ExpandAttention
+from etlab.exir.passes.expand_recurrent import ExpandRecurrent
 from etlab.exir.passes.fold_batch_norm import FoldBatchNorm
 from etlab.exir.passes.fold_constants import FoldConstants
 from etlab.exir.passes.remove_dead_code import RemoveDeadCode
 from etlab.exir.passes.remove_noops import RemoveNoops
+from etlab.exir.passes.slice_dynamic_splits import SliceDynamicSplits
 from etlab.exir.verify import verify
 
 # After decomposition, before partitioning.
@@ -26,6 +28,10 @@ EDGE_PASSES: Sequence[Pass] = (
 # Before emission: what stayed whole for the backends' sake is taken apart.
 EMISSION_PASSES: Sequence[Pass] = (
     ExpandAttention(),
+    ExpandRecurrent(),
+    SliceDynamicSplits(),
+    # Initial states of zero, taken apart a layer at a time.
+    FoldConstants(),
     RemoveDeadCode(),
 )
 
