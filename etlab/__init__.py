@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from etlab.choices import list_partitioners, list_quantizers
+    from etlab.environment import doctor
     from etlab.exporting import export
     from etlab.inspect.program_file import ProgramFile, load
     from etlab.magics import load_ipython_extension
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ExportRun": "etlab.run",
     "ProgramFile": "etlab.inspect.program_file",
+    "doctor": "etlab.environment",
     "export": "etlab.exporting",
     "list_partitioners": "etlab.choices",
     "list_quantizers": "etlab.choices",
@@ -33,6 +35,7 @@ __all__ = [
     "ExportRun",
     "ProgramFile",
     "__version__",
+    "doctor",
     "export",
     "list_partitioners",
     "list_quantizers",

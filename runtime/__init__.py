@@ -8,7 +8,7 @@ Example::
 """
 
 from etlab.runtime import _native
-from etlab.runtime.custom_kernels import register_kernel, unregister_kernel
+from etlab.runtime.custom_kernels import load_kernels, register_kernel, unregister_kernel
 from etlab.runtime.dtypes import dtype_of, scalar_type_of
 from etlab.runtime.metadata import Instruction, MethodMeta, MethodMetadata, TensorInfo
 from etlab.runtime.method import Method, TraceEvent
@@ -53,6 +53,7 @@ __all__ = [
     "TraceEvent",
     "Verification",
     "dtype_of",
+    "load_kernels",
     "register_backend",
     "register_kernel",
     "scalar_type_of",

@@ -1,14 +1,19 @@
 """Kernels of a user's operators, written in Python: `register_kernel("mylib::foo", function)`."""
 
+import ctypes
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import torch
 
-from etlab.errors import InvalidArgumentError, NotFoundError
+from etlab.errors import AccessError, InvalidArgumentError, NotFoundError, NotSupportedError
 from etlab.runtime import _native
 from etlab.runtime.tensors import TensorDescription, allocate_tensor, as_tensor, describe_tensor
+
+_LIBRARIES: list[ctypes.CDLL] = []  # never unloaded: methods may hold their kernels
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -58,6 +63,41 @@ def register_kernel(operator: Any, function: Any = None) -> Any:
         )
     _native.register_kernel(name, _on_flat_values(name, function), allocate_tensor)
     return function
+
+
+def load_kernels(path: str | Path) -> list[str]:
+    """Load a shared library of compiled kernels and register all of them.
+
+    The library is built against the headers of this etlab (`find_package(etlab)`, linked to
+    `etlab::core`); its kernels are registered with `ETLAB_CUSTOM_KERNEL(name, function)` and one of
+    its files ends with `ETLAB_EXPORT_KERNELS();` (`core/kernel_table.h`). It stays loaded.
+
+    Returns:
+        The names of its operators.
+
+    Raises:
+        AccessError: the file cannot be loaded; the message is the system's.
+        InvalidArgumentError: it exports no kernels.
+        NotSupportedError: it was built for another etlab.
+    """
+    try:
+        library = ctypes.CDLL(os.fspath(path))
+    except OSError as error:
+        raise AccessError(f"load_kernels: {error}") from error
+    try:
+        table = getattr(library, _native.KERNEL_TABLE_SYMBOL)
+    except AttributeError:
+        raise InvalidArgumentError(
+            f"load_kernels: {os.fspath(path)} exports no kernels; end one of its files with"
+            " ETLAB_EXPORT_KERNELS();"
+        ) from None
+    table.restype = ctypes.c_void_p
+    try:
+        names = _native.register_kernel_table(table() or 0)
+    except NotSupportedError as error:
+        raise NotSupportedError(f"load_kernels: {os.fspath(path)}: {error}") from None
+    _LIBRARIES.append(library)
+    return names
 
 
 def unregister_kernel(operator: Any) -> None:

