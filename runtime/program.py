@@ -36,15 +36,22 @@ class Program:
     def __init__(self, native: _native.Program) -> None:
         """Wrap a loaded native program; use `Runtime.load_program`."""
         self._native = native
-        self._methods: dict[str, Method] = {}
+        self._methods: dict[tuple[str, bool], Method] = {}
 
     @property
     def method_names(self) -> set[str]:
         """The names of the methods."""
         return set(self._native.method_names)
 
-    def load_method(self, name: str) -> Method | None:
+    def load_method(self, name: str, *, check_memory: bool | None = None) -> Method | None:
         """The method `name`, prepared once: every later call returns the same object.
+
+        Args:
+            name: one of `method_names`.
+            check_memory: find mistakes of the memory plan. Each run then poisons arena bytes that
+                nobody uses (NaN in floats, -1 in integers) and raises InvalidProgramError where a
+                value is read after its bytes were given to another. Runs become slower. None means
+                yes when the environment variable ETLAB_CHECK_MEMORY is 1.
 
         Raises:
             NotFoundError: the program has no such method; the message lists those it has.
@@ -56,18 +63,22 @@ class Program:
             raise InvalidArgumentError(
                 f"load_method: expected the name of a method, got {type(name).__name__}"
             )
-        if name not in self._methods:
-            self._methods[name] = self.new_method(name)
-        return self._methods[name]
+        key = (name, _is_memory_checked(check_memory))
+        if key not in self._methods:
+            self._methods[key] = self.new_method(name, check_memory=key[1])
+        return self._methods[key]
 
-    def new_method(self, name: str) -> Method:
-        """The method `name` with memory of its own; raises as `load_method`.
+    def new_method(self, name: str, *, check_memory: bool | None = None) -> Method:
+        """The method `name` with memory of its own; takes and raises what `load_method` does.
 
         Its state is its own too, unless the program was exported with state that its methods share.
         """
         metadata = self.metadata(name)
         bounds = self.input_bounds(name)
-        return Method(_load_native(self._native, name, metadata), metadata, bounds)
+        native = _load_native(self._native, name, metadata)
+        if _is_memory_checked(check_memory):
+            native.check_memory()
+        return Method(native, metadata, bounds)
 
     def input_bounds(self, method_name: str) -> tuple[InputBounds, ...]:
         """The least and largest sizes of dynamic inputs; empty when the file does not say.
@@ -194,6 +205,10 @@ class Runtime:
             "load_program: expected a path, bytes or an open binary file, got"
             f" {type(data).__name__}"
         )
+
+
+def _is_memory_checked(asked: bool | None) -> bool:
+    return os.environ.get("ETLAB_CHECK_MEMORY") == "1" if asked is None else asked
 
 
 def _native_path(path: Path | str, what: str) -> bytes:

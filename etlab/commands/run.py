@@ -44,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=_count, metavar="N", help="of kernels")
     parser.add_argument("--map", action="store_true", help="map the file instead of reading it")
     parser.add_argument("--list", action="store_true", help="print the instructions")
+    parser.add_argument(
+        "--check-memory", action="store_true", help="find mistakes of the memory plan; slower"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = arguments.method or _default_method(program)
     meta = program.metadata(name)
     _print_signature(meta, with_instructions=arguments.list)
-    method = program.load_method(name)
+    method = program.load_method(name, check_memory=arguments.check_memory or None)
     if method is None:
         raise NotFoundError(f"the program has no method '{name}'")
     calls = _calls(meta, arguments.inputs, arguments.random)

@@ -155,6 +155,7 @@ void bind_methods(py::module_& module) {
       .def_static("load", &load_method, py::arg("program"), py::arg("name"))
       .def("execute", &execute, py::arg("inputs"), py::arg("allocate"), py::arg("trace") = "")
       .def("interrupt", &Method::interrupt)
+      .def("check_memory", &Method::check_memory, py::call_guard<py::gil_scoped_release>())
       .def("state", &state, py::arg("allocate"))
       .def("reset_state",
            [](Method& method) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/core/checked.h"
 #include "runtime/core/scalar_type.h"
 #include "runtime/schema/program_generated.h"
 
@@ -12,11 +13,6 @@ namespace etlab {
 namespace {
 
 constexpr size_t kMostComparisons = size_t{1} << 24;  // beyond it, inputs are copied
-
-template <typename T>
-size_t count(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
 
 // How the instructions use each value, in the order of the chain.
 class Uses {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "runtime/core/checked.h"
 #include "runtime/core/scalar_type.h"
 #include "runtime/schema/program_generated.h"
 
@@ -13,11 +14,6 @@ namespace {
 // Delegates may read a little past a tensor; planners leave this much at the end of an arena.
 constexpr size_t kArenaPadding = 64;
 constexpr size_t kFirstSharedArena = 2;  // planners keep activations in arena 1
-
-template <typename T>
-size_t count(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
 
 size_t arena_of(const schema::ExecutionPlan& plan, int32_t value) {
   const schema::Tensor* tensor = plan.values()->Get(static_cast<uint32_t>(value))->val_as_Tensor();

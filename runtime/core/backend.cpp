@@ -1,6 +1,5 @@
 #include "runtime/core/backend.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace etlab {
@@ -12,13 +11,13 @@ BackendRegistry& BackendRegistry::global() {
 
 void BackendRegistry::add(std::string name, std::shared_ptr<Backend> backend) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (auto& [known, slot] : backends_) {
-    if (known == name) {
-      slot = std::move(backend);
-      return;
-    }
+  auto place = backends_.begin();
+  while (place != backends_.end() && place->first < name) ++place;
+  if (place != backends_.end() && place->first == name) {
+    place->second = std::move(backend);
+  } else {
+    backends_.emplace(place, std::move(name), std::move(backend));
   }
-  backends_.emplace_back(std::move(name), std::move(backend));
 }
 
 std::shared_ptr<Backend> BackendRegistry::find(std::string_view name) const {
@@ -33,7 +32,6 @@ std::vector<std::string> BackendRegistry::names() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, backend] : backends_) names.push_back(name);
-  std::sort(names.begin(), names.end());
   return names;
 }
 

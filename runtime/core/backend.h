@@ -61,7 +61,7 @@ class BackendRegistry {
 
  private:
   mutable std::mutex mutex_;  // methods are loaded while a cell registers a backend
-  std::vector<std::pair<std::string, std::shared_ptr<Backend>>> backends_;
+  std::vector<std::pair<std::string, std::shared_ptr<Backend>>> backends_;  // sorted
 };
 
 }  // namespace etlab

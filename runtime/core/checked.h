@@ -21,6 +21,12 @@ inline size_t checked_multiply(size_t a, size_t b, const char* what) {
   return a * b;
 }
 
+// A FlatBuffers vector may be missing, which means that it is empty.
+template <typename Vector>
+size_t count(const Vector* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
 // Whether 8-byte elements of a file can be read where they stand. FlatBuffers' verifier proves the
 // alignment of a vector's length, not that of its elements.
 template <typename Vector>

@@ -65,6 +65,15 @@ class Context {
   }
   // Throws kInterrupted when the caller asked the running method to stop.
   void check_interrupted() const;
+  // For long loops that do not go through parallel_for, on the thread that runs the kernel: tells
+  // how many elementary steps were done since the last call. An addition, and once in some
+  // milliseconds a look whether to go on.
+  void count_steps(int64_t steps) {
+    steps_ += steps;
+    if (steps_ < kStepsBetweenPolls) return;
+    steps_ = 0;
+    check_interrupted();
+  }
   bool is_interrupted() const {
     return interrupt_ != nullptr && interrupt_->load(std::memory_order_relaxed);
   }
@@ -76,6 +85,8 @@ class Context {
     size_t size;
   };
 
+  static constexpr int64_t kStepsBetweenPolls = int64_t{1} << 22;
+
   void poll() const {
     if (poller_ == nullptr || std::this_thread::get_id() != owner_) return;
     if (poller_->poll() && interrupt_ != nullptr) interrupt_->store(true);
@@ -83,6 +94,7 @@ class Context {
 
   std::shared_ptr<ThreadPool> pool_;
   std::atomic<bool>* interrupt_;
+  int64_t steps_ = 0;
   Poller* poller_ = nullptr;
   std::thread::id owner_;
   std::vector<Block> blocks_;

@@ -3,16 +3,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/core/checked.h"
 #include "runtime/schema/program_generated.h"
 
 namespace etlab {
 
 namespace {
-
-template <typename T>
-size_t count(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
 
 class Marks {
  public:

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -34,61 +34,84 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
-// One piece of a message: text, a number, or an enumerator with a `const char* name_of(…)`. Nothing
-// to destroy, so that a check costs few instructions where it stands.
-class Piece {
- public:
-  Piece(const char* text) : view_(text) {}         // NOLINT: pieces are written as they are
-  Piece(char* text) : view_(text) {}               // NOLINT
-  Piece(std::string_view text) : view_(text) {}    // NOLINT
-  Piece(const std::string& text) : view_(text) {}  // NOLINT
-  template <typename T>
-  Piece(const T& value) {  // NOLINT
-    if constexpr (std::is_same_v<T, char>) {
-      digits_[0] = value;
-      view_ = {digits_, 1};
-    } else if constexpr (std::is_floating_point_v<T>) {
-      set_real(static_cast<double>(value));
-    } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-      set_signed(value);
-    } else if constexpr (std::is_integral_v<T>) {
-      set_unsigned(value);
-    } else {
-      view_ = name_of(value);
-    }
+// A message is written as pieces: text, numbers, enumerators with a `const char* name_of(…)`. The
+// runtime checks everything and so holds many hundred messages; where a check stands they cost one
+// call with one word a piece, and only the callee knows how to make text of them.
+namespace message {
+
+enum class Piece : uint64_t { kNone, kText, kView, kString, kSigned, kUnsigned, kReal, kCharacter };
+constexpr unsigned kBitsPerPiece = 3;
+constexpr size_t kMostPieces = 64 / kBitsPerPiece;
+
+template <typename T>
+constexpr Piece piece_of() {
+  using Plain = std::decay_t<T>;
+  if constexpr (std::is_same_v<Plain, std::string_view>) return Piece::kView;
+  else if constexpr (std::is_same_v<Plain, std::string>) return Piece::kString;
+  else if constexpr (std::is_same_v<Plain, char>) return Piece::kCharacter;
+  else if constexpr (std::is_floating_point_v<Plain>) return Piece::kReal;
+  else if constexpr (std::is_integral_v<Plain> && std::is_signed_v<Plain>) return Piece::kSigned;
+  else if constexpr (std::is_integral_v<Plain>) return Piece::kUnsigned;
+  else return Piece::kText;
+}
+
+template <typename T>
+uint64_t word_of(const T& piece) {
+  constexpr Piece kKind = piece_of<T>();
+  if constexpr (kKind == Piece::kView || kKind == Piece::kString) {
+    return reinterpret_cast<uintptr_t>(&piece);
+  } else if constexpr (kKind == Piece::kReal) {
+    const double real = static_cast<double>(piece);
+    uint64_t bits;
+    std::memcpy(&bits, &real, sizeof(bits));
+    return bits;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<uint64_t>(piece);
+  } else if constexpr (std::is_convertible_v<const T&, const char*>) {
+    return reinterpret_cast<uintptr_t>(static_cast<const char*>(piece));
+  } else {
+    return reinterpret_cast<uintptr_t>(static_cast<const char*>(name_of(piece)));
   }
-  Piece(const Piece&) = delete;
-  Piece& operator=(const Piece&) = delete;
-  std::string_view view() const { return view_; }
+}
 
- private:
-  void set_signed(int64_t value);
-  void set_unsigned(uint64_t value);
-  void set_real(double value);
-
-  std::string_view view_;
-  char digits_[24];
-};
-
-std::string concat_pieces(std::initializer_list<Piece> pieces);
-[[noreturn]] void fail_pieces(ErrorKind kind, std::initializer_list<Piece> pieces);
-
+// The kinds of a message's pieces, the first in the lowest bits.
 template <typename... Parts>
-std::string concat(const Parts&... parts) {
-  return concat_pieces({parts...});
+constexpr uint64_t pieces_of() {
+  static_assert(sizeof...(Parts) <= kMostPieces, "break the message up with concat(…)");
+  uint64_t pieces = 0;
+  unsigned shift = 0;
+  ((pieces |= static_cast<uint64_t>(piece_of<Parts>()) << shift, shift += kBitsPerPiece), ...);
+  return pieces;
+}
+
+std::string join(uint64_t pieces, ...);
+[[noreturn]] void fail(ErrorKind kind, uint64_t pieces, ...);
+
+}  // namespace message
+
+#if defined(_MSC_VER)
+#define ETLAB_ALWAYS_INLINE __forceinline
+#else
+#define ETLAB_ALWAYS_INLINE __attribute__((always_inline)) inline
+#endif
+
+// Always in place: a function of its own for every list of types would be larger than the calls.
+template <typename... Parts>
+ETLAB_ALWAYS_INLINE std::string concat(const Parts&... parts) {
+  return message::join(message::pieces_of<Parts...>(), message::word_of(parts)...);
 }
 
 template <typename... Parts>
-[[noreturn]] void fail(ErrorKind kind, const Parts&... parts) {
-  fail_pieces(kind, {parts...});
+[[noreturn]] ETLAB_ALWAYS_INLINE void fail(ErrorKind kind, const Parts&... parts) {
+  message::fail(kind, message::pieces_of<Parts...>(), message::word_of(parts)...);
 }
 
 }  // namespace etlab
 
 // ETLAB_CHECK(groups > 0, kInvalidArgument, "convolution: groups must be positive, got ", groups);
-#define ETLAB_CHECK(condition, kind, ...)                                \
-  do {                                                                   \
-    if (!(condition)) {                                                  \
-      ::etlab::fail_pieces(::etlab::ErrorKind::kind, {__VA_ARGS__});     \
-    }                                                                    \
+#define ETLAB_CHECK(condition, kind, ...)                   \
+  do {                                                      \
+    if (!(condition)) {                                     \
+      ::etlab::fail(::etlab::ErrorKind::kind, __VA_ARGS__); \
+    }                                                       \
   } while (false)

@@ -33,9 +33,14 @@ InputBinder::InputBinder(const schema::ExecutionPlan& plan, ValueTable& values)
   }
 }
 
-template <typename... Parts>
-void InputBinder::refuse(size_t input, const Parts&... parts) const {
-  fail(ErrorKind::kInvalidArgument, "method '", method_, "', input ", input, ": ", parts...);
+// Says which input it was that `check` refused.
+template <typename Check>
+void InputBinder::at_input(size_t input, const Check& check) const {
+  try {
+    check();
+  } catch (const Error& error) {
+    fail(error.kind(), "method '", method_, "', input ", input, ": ", error.what());
+  }
 }
 
 void InputBinder::bind(Span<const Value> inputs) {
@@ -43,17 +48,18 @@ void InputBinder::bind(Span<const Value> inputs) {
               "': expected ", slots_.size(), slots_.size() == 1 ? " input" : " inputs", ", got ",
               inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Value& slot = values_.at(slots_[i].index);
-    Tensor* const* given = inputs[i].get_if<Tensor*>();
-    if (Tensor** target = slot.get_if<Tensor*>()) {
-      if (given == nullptr || *given == nullptr) {
-        refuse(i, "expected Tensor ", describe(**target), ", got ", inputs[i].describe());
-      }
-      bind_tensor(i, **given, **target);
-    } else {
-      check_number(i, inputs[i], slot);
-    }
+    at_input(i, [&] { bind(slots_[i], inputs[i]); });
   }
+}
+
+void InputBinder::bind(Slot& slot, const Value& input) {
+  Value& value = values_.at(slot.index);
+  Tensor** target = value.get_if<Tensor*>();
+  if (target == nullptr) return check_number(input, value);
+  Tensor* const* given = input.get_if<Tensor*>();
+  ETLAB_CHECK(given != nullptr && *given != nullptr, kInvalidArgument, "expected Tensor ",
+              describe(**target), ", got ", input.describe());
+  bind_tensor(slot, **given, **target);
 }
 
 void InputBinder::give_back(Span<const Value> inputs) const {
@@ -62,18 +68,19 @@ void InputBinder::give_back(Span<const Value> inputs) const {
     Tensor* const* given = inputs[i].get_if<Tensor*>();
     Tensor* const* updated = values_.at(slots_[i].index).get_if<Tensor*>();
     if (given == nullptr || updated == nullptr) continue;
-    if (!equal((*given)->sizes(), (*updated)->sizes())) {
-      refuse(i, "the program updates it in place and made ", describe(**updated), " of ",
-             describe(**given));
-    }
-    copy_elements(**updated, **given);
+    at_input(i, [&] {
+      ETLAB_CHECK(equal((*given)->sizes(), (*updated)->sizes()), kInvalidArgument,
+                  "the program updates it in place and made ", describe(**updated), " of ",
+                  describe(**given));
+      copy_elements(**updated, **given);
+    });
   }
 }
 
-void InputBinder::bind_tensor(size_t input, const Tensor& given, Tensor& target) {
-  check_shape(input, given, target);
-  Slot& slot = slots_[input];
-  if (target.is_read_only()) refuse(input, "the program declares a constant as its input");
+void InputBinder::bind_tensor(Slot& slot, const Tensor& given, Tensor& target) {
+  check_shape(slot.bounds, given, target);
+  ETLAB_CHECK(!target.is_read_only(), kInvalidArgument,
+              "the program declares a constant as its input");
   Tensor shaped(target.type(), given.sizes(), target.dim_order(), nullptr, 0, target.dynamism());
   if (slot.can_alias && is_aligned(given) && shaped.has_same_layout(given)) {
     shaped.set_data(given.raw(), given.nbytes(), /*is_read_only=*/true);
@@ -90,34 +97,28 @@ void InputBinder::bind_tensor(size_t input, const Tensor& given, Tensor& target)
   copy_elements(given, target);
 }
 
-void InputBinder::check_shape(size_t input, const Tensor& given, const Tensor& target) const {
-  const std::vector<int64_t>& bounds = slots_[input].bounds;
+void InputBinder::check_shape(const std::vector<int64_t>& bounds, const Tensor& given,
+                              const Tensor& target) {
   const bool is_static = target.dynamism() == ShapeDynamism::kStatic;
   const std::string expected = concat(is_static ? "" : "up to ", name_of(target.type()),
                                       describe(Span<const int64_t>(bounds)));
-  if (given.type() != target.type()) {
-    refuse(input, "expected dtype ", name_of(target.type()), " (", expected, "), got ",
-           describe(given), "; convert it with .to(torch.", name_of(target.type()), ")");
-  }
-  if (given.sizes().size() != bounds.size()) {
-    refuse(input, "expected ", bounds.size(), " dimensions (", expected, "), got ",
-           describe(given));
-  }
+  ETLAB_CHECK(given.type() == target.type(), kInvalidArgument, "expected dtype ",
+              name_of(target.type()), " (", expected, "), got ", describe(given),
+              "; convert it with .to(torch.", name_of(target.type()), ")");
+  ETLAB_CHECK(given.sizes().size() == bounds.size(), kInvalidArgument, "expected ", bounds.size(),
+              " dimensions (", expected, "), got ", describe(given));
   for (size_t i = 0; i < bounds.size(); ++i) {
     const int64_t size = given.sizes()[i];
-    if (is_static && size != bounds[i]) {
-      refuse(input, "expected size ", bounds[i], " in dimension ", i, " (", expected, "), got ",
-             describe(given));
-    }
-    if (size > bounds[i]) {
-      refuse(input, "size ", size, " of dimension ", i, " is over the bound of ", bounds[i],
-             " given at export (", expected, "), got ", describe(given));
-    }
+    ETLAB_CHECK(!is_static || size == bounds[i], kInvalidArgument, "expected size ", bounds[i],
+                " in dimension ", i, " (", expected, "), got ", describe(given));
+    ETLAB_CHECK(size <= bounds[i], kInvalidArgument, "size ", size, " of dimension ", i,
+                " is over the bound of ", bounds[i], " given at export (", expected, "), got ",
+                describe(given));
   }
 }
 
 // A number is part of the traced program: only the value that it was exported with is right.
-void InputBinder::check_number(size_t input, const Value& given, const Value& traced) const {
+void InputBinder::check_number(const Value& given, const Value& traced) {
   bool is_same = given.is_none() && traced.is_none();
   if (const auto* expected = traced.get_if<double>()) {
     const auto* real = given.get_if<double>();
@@ -135,13 +136,12 @@ void InputBinder::check_number(size_t input, const Value& given, const Value& tr
   } else if (const auto* expected = traced.get_if<std::string>()) {
     const auto* text = given.get_if<std::string>();
     is_same = text != nullptr && *text == *expected;
-  } else if (!traced.is_none()) {
-    refuse(input, "the program expects a ", traced.describe(), ", which is not supported");
+  } else {
+    ETLAB_CHECK(traced.is_none(), kInvalidArgument, "the program expects a ", traced.describe(),
+                ", which is not supported");
   }
-  if (!is_same) {
-    refuse(input, "the program was exported with ", traced.describe(),
-           " here and takes no other value, got ", given.describe());
-  }
+  ETLAB_CHECK(is_same, kInvalidArgument, "the program was exported with ", traced.describe(),
+              " here and takes no other value, got ", given.describe());
 }
 
 }  // namespace etlab

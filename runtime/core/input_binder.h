@@ -35,11 +35,13 @@ class InputBinder {
     AlignedBuffer copy;           // for an unplanned input that needs another layout
   };
 
-  void bind_tensor(size_t input, const Tensor& given, Tensor& target);
-  void check_shape(size_t input, const Tensor& given, const Tensor& target) const;
-  void check_number(size_t input, const Value& given, const Value& traced) const;
-  template <typename... Parts>
-  [[noreturn]] void refuse(size_t input, const Parts&... parts) const;
+  void bind(Slot& slot, const Value& input);
+  void bind_tensor(Slot& slot, const Tensor& given, Tensor& target);
+  static void check_shape(const std::vector<int64_t>& bounds, const Tensor& given,
+                          const Tensor& target);
+  static void check_number(const Value& given, const Value& traced);
+  template <typename Check>
+  void at_input(size_t input, const Check& check) const;
 
   ValueTable& values_;
   std::string method_;

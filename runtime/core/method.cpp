@@ -4,6 +4,7 @@
 #include <chrono>
 #include <new>
 
+#include "runtime/core/checked.h"
 #include "runtime/core/delegate_outputs.h"
 #include "runtime/core/error.h"
 #include "runtime/core/method_meta.h"
@@ -14,11 +15,6 @@ namespace etlab {
 namespace {
 
 constexpr auto kPollPeriod = std::chrono::milliseconds(20);
-
-template <typename T>
-size_t count(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
 
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -186,9 +182,12 @@ void Method::run(Span<const Value> inputs, const RunOptions& options,
     ~RestoreAtEnd() { values.restore(); }
   } restore_at_end{values_};
   interrupt_.store(false, std::memory_order_relaxed);
+  if (watch_ != nullptr) watch_->begin_run();
   binder_.bind(inputs);
+  if (watch_ != nullptr) watch_->inputs_bound();
   context_.begin_run(ThreadPool::shared(), options.poller);
   execute(options);
+  if (watch_ != nullptr) watch_->end_run();
   take_outputs({outputs_.data(), outputs_.size()});
   binder_.give_back(inputs);
 }
@@ -201,15 +200,14 @@ void Method::execute(const RunOptions& options) {
       ETLAB_CHECK(left-- > 0, kInvalidProgram, "the run did not end after ",
                   options.most_instructions, " instructions");
       context_.check_interrupted();
-      if (options.observer == nullptr) {
-        index = step(index);
-      } else {
-        const int64_t begin = now();
-        const size_t next = step(index);
-        const int64_t end = now();
-        options.observer->on_instruction(index, begin, end, instructions_[index].arguments);
-        index = next;
+      if (watch_ != nullptr) watch_->before(index);
+      const int64_t begin = options.observer == nullptr ? 0 : now();
+      const size_t next = step(index);
+      if (options.observer != nullptr) {
+        options.observer->on_instruction(index, begin, now(), instructions_[index].arguments);
       }
+      if (watch_ != nullptr) watch_->after(index, next);
+      index = next;
     }
   } catch (...) {
     context_.reset();

@@ -14,6 +14,7 @@
 #include "runtime/core/input_binder.h"
 #include "runtime/core/kernel.h"
 #include "runtime/core/program.h"
+#include "runtime/core/run_watch.h"
 #include "runtime/core/schema.h"
 #include "runtime/core/value_table.h"
 
@@ -50,6 +51,9 @@ class Method {
   // Stops the current run, if there is one, which then throws kInterrupted. Callable at any time
   // from any thread.
   void interrupt() { interrupt_.store(true, std::memory_order_relaxed); }
+
+  // From the next run on, finds mistakes of the memory plan (see memory_check.h). Runs become slower.
+  void check_memory();
 
   // Waits for the current run, then calls `body` with the named mutable buffers.
   using StateBody = std::function<void(const std::vector<ValueTable::NamedTensor>&)>;
@@ -108,6 +112,7 @@ class Method {
   std::vector<Value*> arguments_;  // of all instructions, one after another
   std::vector<Instruction> instructions_;
   std::vector<const Value*> outputs_;
+  std::unique_ptr<RunWatch> watch_;  // nullptr when nothing is checked
   std::timed_mutex turn_;  // held by the thread that runs
   std::atomic<bool> interrupt_{false};
   Context context_;

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
+#include "runtime/core/checked.h"
 #include "runtime/core/error.h"
 #include "runtime/schema/program_generated.h"
 
 namespace etlab {
 
 namespace {
-
-template <typename T>
-size_t count(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
 
 std::string text_of(const flatbuffers::String* text) { return text == nullptr ? "" : text->str(); }
 
@@ -79,9 +75,10 @@ InstructionInfo describe_instruction(const schema::ExecutionPlan& plan,
   return info;
 }
 
-void sort_unique(std::vector<std::string>& names) {
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+// Inserts into sorted names, unless it is among them.
+void insert(std::vector<std::string>& names, std::string name) {
+  const auto position = std::lower_bound(names.begin(), names.end(), name);
+  if (position == names.end() || *position != name) names.insert(position, std::move(name));
 }
 
 }  // namespace
@@ -133,13 +130,11 @@ MethodMeta method_meta(const Program& program, std::string_view method) {
     meta.instructions.push_back(describe_instruction(plan, *chain.instructions()->Get(i)));
   }
   for (size_t i = 0; i < count(plan.operators()); ++i) {
-    meta.operators.push_back(operator_name(plan, i));
+    insert(meta.operators, operator_name(plan, i));
   }
   for (uint32_t i = 0; i < count(plan.delegates()); ++i) {
-    meta.backends.push_back(text_of(plan.delegates()->Get(i)->id()));
+    insert(meta.backends, text_of(plan.delegates()->Get(i)->id()));
   }
-  sort_unique(meta.operators);
-  sort_unique(meta.backends);
   if (const schema::ContainerMetadata* container = plan.container_meta_type()) {
     meta.input_spec = text_of(container->encoded_inp_str());
     meta.output_spec = text_of(container->encoded_out_str());

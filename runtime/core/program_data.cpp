@@ -6,15 +6,6 @@
 
 namespace etlab {
 
-namespace {
-
-template <typename T>
-size_t count(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
-
-}  // namespace
-
 Span<const uint8_t> ProgramData::segment(size_t index) const {
   ETLAB_CHECK(index < count(root_.segments()), kInvalidProgram, "segment ", index,
               " is referred to, the program has ", count(root_.segments()));

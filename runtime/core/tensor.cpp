@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "runtime/core/error.h"
 
@@ -40,8 +41,14 @@ Tensor Tensor::strided(ScalarType type, Span<const int64_t> sizes, Span<const in
   Tensor tensor(type, sizes, {}, data, std::numeric_limits<size_t>::max());
   std::copy(strides.begin(), strides.end(), tensor.strides_.begin());
   // Outermost first; ties (sizes of 1, broadcast) keep the order of dimensions.
-  std::stable_sort(tensor.dim_order_.begin(), tensor.dim_order_.begin() + tensor.rank_,
-                   [&](uint8_t a, uint8_t b) { return strides[a] > strides[b]; });
+  for (size_t i = 1; i < tensor.rank_; ++i) {
+    for (size_t k = i; k > 0; --k) {
+      uint8_t& outer = tensor.dim_order_[k - 1];
+      uint8_t& inner = tensor.dim_order_[k];
+      if (strides[outer] >= strides[inner]) break;
+      std::swap(outer, inner);
+    }
+  }
   tensor.capacity_ = tensor.nbytes();
   return tensor;
 }
@@ -113,7 +120,7 @@ std::string describe(Span<const int64_t> sizes) {
   std::string text = "[";
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (i != 0) text += ", ";
-    text += std::to_string(sizes[i]);
+    text += concat(sizes[i]);
   }
   return text + "]";
 }

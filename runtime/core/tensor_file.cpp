@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "runtime/core/checked.h"
 #include "runtime/core/error.h"
 #include "runtime/core/file_header.h"
 #include "runtime/core/text.h"
@@ -12,11 +13,6 @@ namespace etlab {
 namespace {
 
 constexpr uint32_t kNewestVersion = 0;
-
-template <typename T>
-size_t count(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
 
 const schema::ptd::FlatTensor& verified_root(const FileLayout& layout) {
   const Span<const uint8_t> bytes = layout.flatbuffer;

@@ -196,10 +196,14 @@ void ThreadPool::run(int64_t count, int64_t grain, const std::atomic<bool>* inte
 
 namespace {
 
+std::shared_ptr<ThreadPool> make_pool(int thread_count) {
+  return std::make_shared<ThreadPool>(thread_count);
+}
+
 struct SharedPool {
   std::mutex mutex;
-  std::shared_ptr<ThreadPool> pool = std::make_shared<ThreadPool>(
-      std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  std::shared_ptr<ThreadPool> pool =
+      make_pool(std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
 };
 
 SharedPool& shared_pool() {
@@ -218,7 +222,7 @@ std::shared_ptr<ThreadPool> ThreadPool::shared() {
 void ThreadPool::set_shared_thread_count(int thread_count) {
   ETLAB_CHECK(thread_count >= 1 && thread_count <= kMostThreads, kInvalidArgument,
               "thread count: expected 1 to ", kMostThreads, ", got ", thread_count);
-  auto pool = std::make_shared<ThreadPool>(thread_count);
+  auto pool = make_pool(thread_count);
   SharedPool& shared = shared_pool();
   const std::lock_guard<std::mutex> lock(shared.mutex);
   shared.pool.swap(pool);

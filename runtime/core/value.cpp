@@ -1,12 +1,14 @@
 #include "runtime/core/value.h"
 
+#include "runtime/core/error.h"
+
 namespace etlab {
 
 std::string Value::describe() const {
   struct Visitor {
     std::string operator()(std::monostate) const { return "None"; }
-    std::string operator()(int64_t value) const { return "int " + std::to_string(value); }
-    std::string operator()(double value) const { return "float " + std::to_string(value); }
+    std::string operator()(int64_t value) const { return concat("int ", value); }
+    std::string operator()(double value) const { return concat("float ", value); }
     std::string operator()(bool value) const { return value ? "bool True" : "bool False"; }
     std::string operator()(const Tensor* value) const {
       return value == nullptr ? "None" : "Tensor " + etlab::describe(*value);

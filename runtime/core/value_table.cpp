@@ -4,17 +4,13 @@
 #include <cstring>
 
 #include "runtime/core/arenas.h"
+#include "runtime/core/checked.h"
 #include "runtime/core/error.h"
 #include "runtime/schema/program_generated.h"
 
 namespace etlab {
 
 namespace {
-
-template <typename T>
-size_t count(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
 
 template <typename T, typename Vector>
 std::vector<T> copy_items(const Vector* items) {

@@ -36,6 +36,8 @@ class ValueTable {
     Tensor* tensor;
   };
   const std::vector<NamedTensor>& named_state() const { return named_state_; }
+  // The arenas by index, own and shared.
+  const std::vector<Span<uint8_t>>& arenas() const { return arenas_; }
   size_t arena_bytes() const;
 
  private:

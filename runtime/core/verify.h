@@ -26,6 +26,9 @@ class WorkBudget {
 void verify_program(const schema::Program& program, const ProgramData& data,
                     size_t flatbuffer_bytes);
 
+// Torch's name of an element type of the format that this runtime has no kernels for.
+const char* foreign_dtype(int number);
+
 // One method of it.
 void verify_plan(const schema::ExecutionPlan& plan, const ProgramData& data, WorkBudget& budget);
 

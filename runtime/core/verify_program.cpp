@@ -2,6 +2,7 @@
 #include <set>
 #include <string_view>
 
+#include "runtime/core/checked.h"
 #include "runtime/core/error.h"
 #include "runtime/core/program_data.h"
 #include "runtime/core/text.h"
@@ -13,11 +14,6 @@ namespace etlab {
 namespace {
 
 constexpr uint32_t kNewestVersion = 0;
-
-template <typename T>
-size_t count(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
 
 void verify_segments(const schema::Program& program, const ProgramData& data) {
   for (size_t i = 0; i < count(program.segments()); ++i) data.segment(i);
@@ -46,7 +42,7 @@ WorkBudget::WorkBudget(size_t flatbuffer_bytes)
 
 void WorkBudget::spend(size_t items) {
   ETLAB_CHECK(items <= left_, kInvalidProgram,
-              "program: its lists hold more items than the file has bytes for");
+              "the program's lists hold more items than the file has bytes for");
   left_ -= items;
 }
 

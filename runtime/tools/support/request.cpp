@@ -10,7 +10,7 @@ namespace etlab {
 const char* const kUsage =
     "usage: etlab-run PROGRAM [--method NAME] [--data FILE.ptd ...] [--inputs VALUE ...] ...\n"
     "                 [--random SEED] [--outputs FOLDER] [--profile] [--runs N] [--threads N]\n"
-    "                 [--map] [--list]\n"
+    "                 [--map] [--list] [--check-memory]\n"
     "       etlab-run --serve\n"
     "\n"
     "Runs a method of a program. A VALUE is a .npy file, another file with the bytes of a tensor\n"
@@ -26,6 +26,7 @@ const char* const kUsage =
     "  --threads N       of kernels\n"
     "  --map             map the file into memory instead of reading it\n"
     "  --list            print the instructions\n"
+    "  --check-memory    find mistakes of the memory plan; slower\n"
     "  --serve           read command lines from standard input, arguments separated by tabs, and\n"
     "                    answer each with 'ok' or 'error<tab>KIND<tab>MESSAGE'. Methods stay loaded;\n"
     "                    the end of the input stops what runs.\n"
@@ -94,6 +95,8 @@ Request parse_request(const std::vector<std::string>& arguments) {
       request.map = true;
     } else if (option == "--list") {
       request.list = true;
+    } else if (option == "--check-memory") {
+      request.check_memory = true;
     } else {
       ETLAB_CHECK(option.substr(0, 2) != "--", kInvalidArgument, option, ": unknown option\n",
                   kUsage);

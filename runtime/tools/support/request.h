@@ -19,6 +19,7 @@ struct Request {
   bool profile = false;
   bool map = false;
   bool list = false;
+  bool check_memory = false;  // see memory_check.h
 };
 
 extern const char* const kUsage;

@@ -100,6 +100,7 @@ void Session::run(const Request& request, std::ostream* report) {
   const MethodMeta meta = method_meta(*loaded.program, method_name(*loaded.program, request));
   if (report != nullptr) print(*report, meta, request.list);
   Method& method = this->method(loaded, meta.name);
+  if (request.check_memory) method.check_memory();
   const auto calls = inputs_of(meta, request);
   Profile profile;
   RunOptions options;

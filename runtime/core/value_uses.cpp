@@ -1,0 +1,112 @@
+#include "runtime/core/value_uses.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/core/checked.h"
+#include "runtime/core/delegate_outputs.h"
+#include "runtime/schema/program_generated.h"
+
+namespace etlab {
+
+namespace {
+
+using Values = std::vector<size_t>;
+
+// Adds a value, or the items of a list.
+void add(const schema::ExecutionPlan& plan, int32_t value, Values& to) {
+  const schema::EValue& entry = *plan.values()->Get(static_cast<uint32_t>(value));
+  const flatbuffers::Vector<int32_t>* items = nullptr;
+  if (const auto* list = entry.val_as_TensorList()) items = list->items();
+  if (const auto* list = entry.val_as_OptionalTensorList()) items = list->items();
+  if (entry.val_as_Tensor() != nullptr) to.push_back(static_cast<size_t>(value));
+  for (uint32_t i = 0; i < count(items); ++i) {
+    if (items->Get(i) >= 0) add(plan, items->Get(i), to);
+  }
+}
+
+InstructionUses::Kind kind_of(const schema::ExecutionPlan& plan, int32_t op) {
+  const std::string_view name =
+      plan.operators()->Get(static_cast<uint32_t>(op))->name()->string_view();
+  if (name == "executorch_prim::et_view") return InstructionUses::Kind::kView;
+  // torch marks operators that update their first argument with an underscore.
+  const bool is_in_place =
+      name == "executorch_prim::et_copy_index" || (!name.empty() && name.back() == '_');
+  return is_in_place ? InstructionUses::Kind::kInPlace : InstructionUses::Kind::kPlain;
+}
+
+// The result stands at the end of the arguments, and before it as the output argument.
+InstructionUses uses_of(const schema::ExecutionPlan& plan, const schema::KernelCall& call) {
+  InstructionUses uses;
+  uses.kind = kind_of(plan, call.op_index());
+  const auto number = static_cast<uint32_t>(count(call.args()));
+  if (number == 0) return uses;
+  const bool is_in_place = uses.kind == InstructionUses::Kind::kInPlace;
+  add(plan, call.args()->Get(is_in_place ? 0 : number - 1), uses.writes);
+  Values arguments;
+  for (uint32_t i = is_in_place ? 1 : 0; i < number; ++i) add(plan, call.args()->Get(i), arguments);
+  for (const size_t value : arguments) {
+    const auto end = uses.writes.end();
+    if (std::find(uses.writes.begin(), end, value) == end) uses.reads.push_back(value);
+  }
+  return uses;
+}
+
+InstructionUses uses_of(const schema::ExecutionPlan& plan, const schema::Instruction& instruction,
+                        size_t index) {
+  if (const auto* kernel = instruction.instr_args_as_KernelCall()) return uses_of(plan, *kernel);
+  InstructionUses uses;
+  if (const auto* delegate = instruction.instr_args_as_DelegateCall()) {
+    const size_t number = count(delegate->args());
+    const size_t outputs = delegate_output_count(plan, index);
+    for (uint32_t i = 0; i < number; ++i) {
+      add(plan, delegate->args()->Get(i), i + outputs < number ? uses.reads : uses.writes);
+    }
+  } else if (const auto* move = instruction.instr_args_as_MoveCall()) {
+    uses.kind = InstructionUses::Kind::kView;
+    add(plan, move->move_from(), uses.reads);
+    add(plan, move->move_to(), uses.writes);
+  } else if (const auto* jump = instruction.instr_args_as_JumpFalseCall()) {
+    add(plan, jump->cond_value_index(), uses.reads);
+  }
+  return uses;
+}
+
+}  // namespace
+
+std::vector<InstructionUses> instruction_uses(const schema::ExecutionPlan& plan) {
+  const auto* instructions = plan.chains()->Get(0)->instructions();
+  std::vector<InstructionUses> result;
+  for (uint32_t i = 0; i < count(instructions); ++i) {
+    result.push_back(uses_of(plan, *instructions->Get(i), i));
+  }
+  return result;
+}
+
+std::vector<size_t> last_uses(const schema::ExecutionPlan& plan,
+                              const std::vector<InstructionUses>& uses) {
+  std::vector<size_t> last(count(plan.values()), 0);
+  // The end of the outermost loop around each instruction, itself outside of loops. Loops that
+  // overlap count as one.
+  std::vector<size_t> loop_end(uses.size());
+  size_t begin = uses.size();
+  size_t end = uses.size();
+  for (size_t i = uses.size(); i-- > 0;) {
+    if (i < begin) begin = end = i;
+    loop_end[i] = end;
+    const auto* jump = plan.chains()->Get(0)->instructions()->Get(static_cast<uint32_t>(i))
+                           ->instr_args_as_JumpFalseCall();
+    if (jump == nullptr) continue;
+    begin = std::min(begin, static_cast<size_t>(jump->destination_instruction()));
+  }
+  for (size_t i = 0; i < uses.size(); ++i) {
+    for (const size_t value : uses[i].reads) last[value] = std::max(last[value], loop_end[i]);
+    for (const size_t value : uses[i].writes) last[value] = std::max(last[value], loop_end[i]);
+  }
+  Values outputs;
+  for (uint32_t i = 0; i < count(plan.outputs()); ++i) add(plan, plan.outputs()->Get(i), outputs);
+  for (const size_t value : outputs) last[value] = std::numeric_limits<size_t>::max();
+  return last;
+}
+
+}  // namespace etlab
