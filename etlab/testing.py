@@ -15,6 +15,8 @@ from etlab.errors import InvalidArgumentError
 TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
     torch.float64: (1e-10, 1e-9),
     torch.float32: (1e-5, 1e-5),
+    torch.complex128: (1e-10, 1e-9),
+    torch.complex64: (1e-5, 1e-5),
     torch.float16: (1e-3, 2e-3),
     torch.bfloat16: (1e-2, 1.6e-2),
 }

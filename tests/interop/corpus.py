@@ -119,8 +119,12 @@ def _oddness(case: Case) -> int:
     leaves = pytree.tree_leaves((case.args, dict(case.kwargs)))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     odd = 8 * sum(not t.isfinite().all() or not t.numel() for t in tensors)
-    extreme = 4 * sum(bool(t.numel()) and float(t.double().abs().max()) > 1000 for t in tensors)
+    extreme = 4 * sum(bool(t.numel()) and _largest(t) > 1000 for t in tensors)
     return odd + extreme + sum(t.dim() == 0 or t.numel() > 1000 for t in tensors)
+
+
+def _largest(tensor: torch.Tensor) -> float:
+    return float((tensor if tensor.is_complex() else tensor.double()).abs().max())
 
 
 def judged_cases(name: str, *, complete: bool = False) -> list[Case]:

@@ -8,7 +8,9 @@ import torch
 from interop.corpus import Sample
 
 # Element types that only some of the official kernels take.
-RARE_DTYPES = frozenset({torch.uint16, torch.uint32, torch.uint64})
+RARE_DTYPES = frozenset(
+    {torch.uint16, torch.uint32, torch.uint64, torch.complex64, torch.complex128}
+)
 
 # Official kernels compute float64 partly in float32, and sum halves in halves.
 OFFICIAL_TOLERANCES: dict[torch.dtype, float] = {

@@ -13,12 +13,16 @@ inline bool is_row_major_float(const Tensor& tensor) {
 }
 
 // Whether `out` stays row-major at whatever size the kernel gives it.
-inline bool is_row_major_output(const Tensor& out, int64_t rank) {
-  if (!is_row_major_float(out) || out.dim() != rank) return false;
+inline bool stays_row_major(const Tensor& out, int64_t rank) {
+  if (!out.is_contiguous() || out.dim() != rank) return false;
   for (size_t i = 0; i < out.dim_order().size(); ++i) {
     if (out.dim_order()[i] != i) return false;
   }
   return true;
+}
+
+inline bool is_row_major_output(const Tensor& out, int64_t rank) {
+  return is_float(out) && stays_row_major(out, rank);
 }
 
 }  // namespace etlab

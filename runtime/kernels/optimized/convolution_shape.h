@@ -39,7 +39,9 @@ struct ConvolutionShape {
 
 struct ConvolutionData {
   const float* input;   // (batch, input_channels, height, width)
-  const float* weight;  // (output_channels, input_channels / groups, kernel_h, kernel_w)
+  // (output_channels, input_channels / groups, kernel_h, kernel_w), or transposed
+  // (input_channels, output_channels / groups, kernel_h, kernel_w)
+  const float* weight;
   const float* bias;    // (output_channels) or nullptr
   float* out;           // (batch, output_channels, output_h, output_w)
 };
@@ -50,5 +52,10 @@ void convolution_by_gemm(Context& context, const ConvolutionShape& shape,
 // One input channel a group.
 void convolution_depthwise(Context& context, const ConvolutionShape& shape,
                            const ConvolutionData& data);
+
+// The transposed convolution: products of every input position with the weights, spread over the
+// output. Any groups.
+void convolution_transposed(Context& context, const ConvolutionShape& shape,
+                            const ConvolutionData& data);
 
 }  // namespace etlab

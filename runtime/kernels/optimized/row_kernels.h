@@ -15,6 +15,7 @@ struct RowMoments {
   float center;  // the mean is center + shift
   float shift;
   float reciprocal_deviation;
+  double squares;  // the sum of squared distances from the mean
 };
 
 // What is computed over the elements of one row, or over `rows` rows for each column of a block.
@@ -38,6 +39,9 @@ struct RowKernels {
   RowMoments (*moments)(const float* x, int64_t count, double epsilon);
   // out = (x - center - shift) * reciprocal_deviation * weight + bias
   void (*normalize)(const LayerNormRow& row, const RowMoments& moments);
+  // out = (x - center - shift) * scale + bias
+  void (*normalize_plane)(const float* x, float* out, int64_t count, const RowMoments& moments,
+                          float scale, float bias);
 };
 
 extern const RowKernels row_kernels_generic;

@@ -246,7 +246,7 @@ RowMoments moments(const float* x, int64_t count, double epsilon) {
   const auto shift = static_cast<float>(long_sum(x, count, Distance{splat(center)}) / size);
   const double squares = long_sum(x, count, SquaredDistance{splat(center), splat(shift)});
   const double deviation = __builtin_sqrt(squares / size + epsilon);
-  return {center, shift, static_cast<float>(1.0 / deviation)};
+  return {center, shift, static_cast<float>(1.0 / deviation), squares};
 }
 
 void normalize(const LayerNormRow& row, const RowMoments& moments) {
@@ -263,6 +263,19 @@ void normalize(const LayerNormRow& row, const RowMoments& moments) {
   }
 }
 
+void normalize_plane(const float* x, float* out, int64_t count, const RowMoments& moments,
+                     float scale, float bias) {
+  const F center = splat(moments.center);
+  const F shift = splat(moments.shift);
+  const F factor = splat(scale);
+  const F offset = splat(bias);
+  for (int64_t i = 0; i < count; i += kWidth) {
+    const int64_t left = count - i;
+    const Tail tail = tail_of(left < kWidth ? static_cast<int>(left) : kWidth);
+    store_tail(out + i, (load_tail(x + i, tail) - center - shift) * factor + offset, tail);
+  }
+}
+
 constexpr RowKernels kRowKernels = {kWidth,
                                     &sum,
                                     &extremum<Larger>,
@@ -275,6 +288,7 @@ constexpr RowKernels kRowKernels = {kWidth,
                                     &softmax_columns<false>,
                                     &softmax_columns<true>,
                                     &moments,
-                                    &normalize};
+                                    &normalize,
+                                    &normalize_plane};
 
 }  // namespace

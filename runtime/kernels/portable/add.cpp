@@ -1,5 +1,6 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/util/binary.h"
+#include "runtime/kernels/util/complex.h"
 
 namespace etlab {
 namespace {
@@ -9,7 +10,7 @@ template <typename Other>
 void add_scaled(Context& context, const char* op, const Tensor& self, const Other& other,
                 const Scalar& alpha, Tensor& out) {
   check_alpha(op, alpha, result_type(self, other));
-  arithmetic<ComputeTypes>(context, op, self, other, out, [&](auto a, auto b) {
+  arithmetic<Concat<ComputeTypes, ComplexTypes>>(context, op, self, other, out, [&](auto a, auto b) {
     using T = decltype(a);
     return add(a, multiply(cast_scalar<T>(alpha), b));
   });

@@ -38,8 +38,13 @@ void lift_fresh_copy_out(Context& context, const Tensor& self, Tensor& out) {
   copy_same_type(context, "aten::lift_fresh_copy.out", self, out);
 }
 
-void conj_physical_out(Context& context, const Tensor& self, Tensor& out) {
-  copy_same_type(context, "aten::_conj_physical.out", self, out);
+// Copies between a host and a device; here both are one memory.
+void copy_from_host_out(Context& context, const Tensor& self, Tensor& out) {
+  copy_same_type(context, "et_copy::_h2d_copy.out", self, out);
+}
+
+void copy_to_host_out(Context& context, const Tensor& self, Tensor& out) {
+  copy_same_type(context, "et_copy::_d2h_copy.out", self, out);
 }
 
 }  // namespace
@@ -48,5 +53,6 @@ ETLAB_KERNEL("dim_order_ops::_clone_dim_order.out", clone_dim_order_out);
 ETLAB_KERNEL("aten::alias_copy.out", alias_copy_out);
 ETLAB_KERNEL("aten::detach_copy.out", detach_copy_out);
 ETLAB_KERNEL("aten::lift_fresh_copy.out", lift_fresh_copy_out);
-ETLAB_KERNEL("aten::_conj_physical.out", conj_physical_out);
+ETLAB_KERNEL("et_copy::_h2d_copy.out", copy_from_host_out);
+ETLAB_KERNEL("et_copy::_d2h_copy.out", copy_to_host_out);
 }  // namespace etlab

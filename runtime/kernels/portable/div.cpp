@@ -3,6 +3,7 @@
 
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/util/binary.h"
+#include "runtime/kernels/util/complex.h"
 
 namespace etlab {
 namespace {
@@ -10,7 +11,9 @@ namespace {
 template <typename Other>
 void divide(Context& context, const char* op, const Tensor& self, const Other& other,
             std::optional<std::string_view> rounding_mode, Tensor& out) {
-  if (!rounding_mode.has_value()) {
+  if (!rounding_mode.has_value() && is_complex(result_type(self, other))) {
+    arithmetic<ComplexTypes>(context, op, self, other, out, [](auto a, auto b) { return a / b; });
+  } else if (!rounding_mode.has_value()) {
     binary_to_float(context, op, self, other, out, [](auto a, auto b) { return a / b; });
   } else if (*rounding_mode == "trunc") {
     arithmetic<RealComputeTypes>(context, op, self, other, out,

@@ -1,16 +1,17 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/util/binary.h"
+#include "runtime/kernels/util/complex.h"
 
 namespace etlab {
 namespace {
 
 void mul_out(Context& context, const Tensor& self, const Tensor& other, Tensor& out) {
-  arithmetic<ComputeTypes>(context, "aten::mul.out", self, other, out,
+  arithmetic<Concat<ComputeTypes, ComplexTypes>>(context, "aten::mul.out", self, other, out,
                            [](auto a, auto b) { return multiply(a, b); });
 }
 
 void mul_scalar_out(Context& context, const Tensor& self, const Scalar& other, Tensor& out) {
-  arithmetic<ComputeTypes>(context, "aten::mul.Scalar_out", self, other, out,
+  arithmetic<Concat<ComputeTypes, ComplexTypes>>(context, "aten::mul.Scalar_out", self, other, out,
                            [](auto a, auto b) { return multiply(a, b); });
 }
 

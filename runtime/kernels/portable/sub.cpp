@@ -1,5 +1,6 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/util/binary.h"
+#include "runtime/kernels/util/complex.h"
 
 namespace etlab {
 namespace {
@@ -11,7 +12,7 @@ void subtract_scaled(Context& context, const char* op, const Self& self, const O
   ETLAB_CHECK(self.type() != ScalarType::kBool && other.type() != ScalarType::kBool, kNotSupported,
               op, ": there is no subtraction of bool, use logical_xor or logical_not");
   check_alpha(op, alpha, result_type(self, other));
-  arithmetic<RealComputeTypes>(context, op, self, other, out, [&](auto a, auto b) {
+  arithmetic<Concat<RealComputeTypes, ComplexTypes>>(context, op, self, other, out, [&](auto a, auto b) {
     using T = decltype(a);
     return subtract(a, multiply(cast_scalar<T>(alpha), b));
   });

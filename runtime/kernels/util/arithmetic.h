@@ -63,7 +63,7 @@ T negate(T a) {
 
 // The factor `alpha` of add and sub: a float does not scale integers, a bool only bools.
 inline void check_alpha(const char* op, const Scalar& alpha, ScalarType common) {
-  ETLAB_CHECK(!alpha.is_floating() || is_floating(common), kInvalidArgument, op,
+  ETLAB_CHECK(!alpha.is_floating() || !is_integral(common, true), kInvalidArgument, op,
               ": alpha must be an integer for a result of ", name_of(common), ", got a float");
   ETLAB_CHECK(!alpha.is_bool() || common == ScalarType::kBool, kInvalidArgument, op,
               ": a bool as alpha is only for bool tensors, the result is ", name_of(common));

@@ -6,20 +6,27 @@
 
 #include "runtime/core/context.h"
 #include "runtime/core/scalar_type.h"
+#include "runtime/kernels/util/cast.h"
+#include "runtime/kernels/util/complex.h"
+#include "runtime/kernels/util/dtype.h"
 
 namespace etlab::util {
 
-// The type that products are summed in: double for every floating type, so that the portable result
+// The type that products are summed in: double for every floating type (its
+// pairs for complex ones), so that the portable result
 // is the exact one rounded once; unsigned 64 bits for integers, whose low bits are those of a sum
 // that wraps in the narrow type.
 template <typename T>
-using ProductSum =
-    std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+using ProductSum = std::conditional_t<
+    std::is_integral_v<T>, uint64_t,
+    std::conditional_t<kIsComplex<T>, Complex<double>, double>>;
 
 template <typename T>
 ProductSum<T> to_product(T value) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<uint64_t>(static_cast<int64_t>(value));
+  } else if constexpr (kIsComplex<T>) {
+    return cast<Complex<double>>(value);
   } else if constexpr (std::is_same_v<T, double>) {
     return value;
   } else {
@@ -31,6 +38,8 @@ template <typename T>
 T from_product(ProductSum<T> sum) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return T(static_cast<float>(sum));
+  } else if constexpr (kIsComplex<T>) {
+    return cast<T>(sum);
   } else {
     return static_cast<T>(sum);
   }

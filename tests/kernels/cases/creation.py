@@ -49,6 +49,7 @@ EMPTY_DIM_ORDER = (
 COPY_SCHEMA = (
     "(Tensor self, *, bool non_blocking=False, int[]? dim_order=None, Tensor(a!) out) -> Tensor(a!)"
 )
+DEVICE_COPY_SCHEMA = ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
 TO_DIM_ORDER_COPY = f"dim_order_ops::_to_dim_order_copy.out{COPY_SCHEMA}"
 CLONE_DIM_ORDER = f"dim_order_ops::_clone_dim_order.out{COPY_SCHEMA}"
 
@@ -59,6 +60,14 @@ CASES = [
         if name != "_conj_physical" or dtype in ALL
     ],
     *[Case(f"aten::{name}.out", (tensor,)) for name in COPIES for tensor in layouts()],
+    *[
+        Case(f"et_copy::{name}{DEVICE_COPY_SCHEMA}", (tensor,), reference=torch.clone)
+        for name in ("_h2d_copy", "_d2h_copy")
+        for tensor in (make_tensor(3, 5), make_tensor(3, dtype=torch.int64))
+    ],
+    # Random numbers: tests/kernels/test_random.py looks at their values.
+    Case("aten::rand.out", ([0, 3],)),
+    Case("aten::randn.out", ([3, 0],)),
     # Casts: every dtype to every other.
     *[
         Case("aten::_to_copy.out", (_stored(source),), out_dtype=target)

@@ -72,6 +72,11 @@ def shapes() -> list[tuple[torch.Tensor, torch.Tensor]]:
 
 
 FAST_CASES = [
+    *[
+        Case("aten::pow.Tensor_Scalar_out", (x, exponent))
+        for x in (make_tensor(3, 37), specials(torch.float32))
+        for exponent in (2, 2.0, 0.5, -0.5, -1)
+    ],
     *(Case(name, (x,)) for name in UNARY for x in inputs()),
     *(Case("aten::hardtanh.out", (x, 0.0, 6.0)) for x in inputs()),
     *(

@@ -59,6 +59,31 @@ def convolution(
     return Case(CONVOLUTION, (values(*shape), weight, bias, *geometry, False, [0], groups))
 
 
+def transposed_convolution(
+    shape: tuple[int, ...],
+    group_outputs: int,
+    kernel: tuple[int, ...],
+    *,
+    groups: int = 1,
+    has_bias: bool = True,
+    **geometry: tuple[int, ...],
+) -> Case:
+    weight = values(shape[1], group_outputs, *kernel, seed=1)
+    bias = values(group_outputs * groups, seed=2) if has_bias else None
+    ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
+    stride, padding, dilation, output_padding = (
+        list(geometry.get(name, otherwise))
+        for name, otherwise in [
+            ("stride", ones),
+            ("padding", zeros),
+            ("dilation", ones),
+            ("output_padding", zeros),
+        ]
+    )
+    arguments = (stride, padding, dilation, True, output_padding, groups)
+    return Case(CONVOLUTION, (values(*shape), weight, bias, *arguments))
+
+
 FAST_CASES = [
     *(case for sizes in PRODUCTS for case in product_cases(*sizes)),
     # pointwise, read in place for few outputs and packed for many
@@ -80,6 +105,13 @@ FAST_CASES = [
     convolution((1, 5, 57, 57), 5, (5, 5), stride=(2, 2), padding=(2, 2), groups=5),
     convolution((1, 3, 11, 7), 6, (3, 3), padding=(2, 2), dilation=(2, 2), groups=3),
     convolution((1, 7, 1, 1), 7, (3, 3), padding=(1, 1), groups=7),
+    # transposed: taps apart, overlapping, beyond the image, in groups
+    transposed_convolution((1, 5, 7, 9), 3, (2, 2), stride=(2, 2)),
+    transposed_convolution((2, 6, 5, 4), 4, (3, 3), stride=(2, 1), padding=(1, 2), groups=2),
+    transposed_convolution((1, 3, 4, 5), 2, (3, 2), dilation=(2, 3), output_padding=(1, 2)),
+    transposed_convolution((1, 4, 3, 3), 1, (5, 5), padding=(3, 3), groups=4, has_bias=False),
+    transposed_convolution((1, 33, 40, 40), 700, (1, 2), stride=(1, 3), padding=(0, 0)),
+    transposed_convolution((2, 4, 9), 3, (4,), stride=(3,), padding=(1,), groups=2),
     # one spatial dimension
     convolution((2, 4, 40), 6, (5,), stride=(2,), padding=(2,), dilation=(1,), groups=2),
 ]

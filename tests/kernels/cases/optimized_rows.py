@@ -102,6 +102,55 @@ def paddings() -> list[Case]:
     ]
 
 
+def extremes() -> list[Case]:
+    """Positions of the largest and smallest: ties, NaN, rows, and whole tensors."""
+    ties = torch.tensor([[0.0, -0.0, 3.0, 3.0], [-2.0, -2.0, -5.0, -5.0], [NAN, 1.0, NAN, 2.0]])
+    inputs = [*rows(), ties, make_tensor(3, 200, low=0, high=3).floor()]
+    return [
+        Case(f"aten::{name}.out", (x, dim, keepdim))
+        for name in ("argmax", "argmin")
+        for x in inputs
+        for dim, keepdim in [(-1, False), (1, True), (None, False)]
+    ] + [
+        Case(f"aten::{name}", (x, -1, keepdim))
+        for name in ("max.dim_max", "min.dim_min")
+        for x in inputs
+        for keepdim in (False, True)
+    ]
+
+
+def variances() -> list[Case]:
+    offset = make_tensor(2, 333, low=1000, high=1001)
+    inputs = [make_tensor(3, 5, 7), make_tensor(2, 5003), make_tensor(4, 1), offset]
+    return [
+        Case("aten::var.correction_out", (x, [-1]), {"correction": correction, "keepdim": keepdim})
+        for x in inputs
+        for correction, keepdim in [(1, False), (0, True), (None, False), (2.5, False)]
+    ] + [
+        *(Case("aten::var.out", (x, [-1], unbiased)) for x in inputs for unbiased in (True, False)),
+        *(Case("aten::var_mean.correction_out", (x, [-1]), {"correction": 1}) for x in inputs),
+        Case("aten::var.out", (inputs[0], [1, 2], True)),
+        Case("aten::var.out", (inputs[0], [], True)),
+    ]
+
+
+def group_norm(x: torch.Tensor, groups: int, *, affine: bool = True) -> Case:
+    batch, channels = x.shape[:2]
+    weight = make_tensor(channels, seed=1) if affine else None
+    bias = make_tensor(channels, seed=2) if affine else None
+    positions = x[0, 0].numel()
+    return Case(
+        "aten::native_group_norm.out",
+        (x, weight, bias, batch, channels, positions, groups, 1e-5),
+        reference=group_norm_in_double,
+    )
+
+
+def group_norm_in_double(*args: Any) -> tuple[torch.Tensor, ...]:
+    doubles = [arg.double() if isinstance(arg, torch.Tensor) else arg for arg in args]
+    return tuple(result.float() for result in torch.ops.aten.native_group_norm(*doubles))
+
+
 FAST_CASES = [
     *reductions("aten::sum.IntList_out", takes_none=True),
     *reductions("aten::mean.out", takes_none=True),
@@ -122,6 +171,12 @@ FAST_CASES = [
     layer_norm(make_tensor(2, 4100), [4100], affine=False),
     layer_norm(make_tensor(2, 33, low=1000, high=1001), [33]),
     layer_norm(torch.tensor([[1.0, NAN, 2.0], [INF, 1.0, 2.0], [3.0, 3.0, 3.0]]), [3]),
+    *extremes(),
+    *variances(),
+    group_norm(make_tensor(2, 6, 5, 7), 3),
+    group_norm(make_tensor(2, 4, 19), 1, affine=False),
+    group_norm(make_tensor(3, 4), 4),
+    group_norm(make_tensor(1, 4, 9, 9, low=1000, high=1001), 2),
     batch_norm(make_tensor(2, 3, 5, 7)),
     batch_norm(make_tensor(4, 6), affine=False),
     batch_norm(make_tensor(1, 2, 37)),

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/core/context.h"
+#include "runtime/kernels/util/complex.h"
+
+namespace etlab {
+
+// The discrete Fourier transform of one length, unscaled and in double whatever the dtype: by the
+// factors of the length, and where one of them is a large prime as a convolution (Bluestein), so
+// that the work is O(n log n) for every length. Tables lie in scratch memory of the operator.
+class FourierTransform {
+ public:
+  using Number = Complex<double>;
+
+  // values[k] = sum over j of values[j] * e^(-+2 pi i j k / length), + when `inverse`.
+  FourierTransform(Context& context, int64_t length, bool inverse);
+  // Numbers that `run` needs beside the values.
+  int64_t scratch_size() const { return scratch_size_; }
+  void run(Number* values, Number* scratch) const;
+
+ private:
+  void build_convolution(Context& context, bool inverse);
+  void transform(int64_t length, int64_t step, const Number* from, Number* to) const;
+  void combine(int64_t length, int64_t radix, Number* values) const;
+  void convolve(Number* values, Number* scratch) const;
+
+  int64_t length_;
+  int64_t scratch_size_;
+  const Number* roots_ = nullptr;  // (length), e^(-+2 pi i j / length)
+  // Of the convolution: a power of two, its transform both ways, the chirp, and its transform.
+  int64_t padded_ = 0;
+  const FourierTransform* forward_ = nullptr;
+  const FourierTransform* backward_ = nullptr;
+  const Number* chirp_ = nullptr;     // (length)
+  const Number* spectrum_ = nullptr;  // (padded), over padded
+};
+
+}  // namespace etlab
