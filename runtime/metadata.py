@@ -117,6 +117,16 @@ class MethodMeta:
         return _tensor_info(self._native.attributes, index, "attribute")
 
     @property
+    def returned_inputs(self) -> dict[int, int]:
+        """Outputs that are inputs of the method, by their places: what it updates, mostly."""
+        inputs = {value.index: place for place, value in enumerate(self._native.inputs)}
+        return {
+            place: inputs[value.index]
+            for place, value in enumerate(self._native.outputs)
+            if value.index in inputs and value.kind == "Tensor"
+        }
+
+    @property
     def arena_sizes(self) -> tuple[int, ...]:
         """Bytes of the planned arenas, from arena 1 on."""
         return tuple(self._native.arena_sizes)

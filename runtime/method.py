@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from etlab.errors import InvalidArgumentError
 from etlab.runtime import _native
 from etlab.runtime.bounds import InputBounds, check_sizes
 from etlab.runtime.metadata import MethodMeta
-from etlab.runtime.nesting import flatten_inputs, unflatten_outputs
+from etlab.runtime.nesting import flatten_inputs, parse_nesting, unflatten_outputs
 from etlab.runtime.tensors import (
     allocate_tensor,
     as_tensor,
@@ -129,13 +130,32 @@ class Method:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on inputs nested as at export; the outputs come back nested as the model's.
 
-        Files that carry no nesting take flat positional inputs and return a list.
+        Files that carry no nesting take flat positional inputs and return a list. Files of the
+        official exporter return inputs that the model updates before its results: these are not
+        returned here but written into the caller's tensors, as the model does.
 
         Raises:
             InvalidArgumentError: the nesting differs, or as `execute`.
         """
         flat = flatten_inputs(self.name, self._metadata.input_spec, args, kwargs)
-        return unflatten_outputs(self.name, self._metadata.output_spec, self.execute(flat))
+        updates = self._returned_updates
+        for place in updates.values():
+            if place < len(flat):
+                check_writable(flat[place], f"method '{self.name}', input {place}")
+        outputs = self.execute(flat)
+        for output, place in updates.items():
+            write_back(outputs[output], flat[place])
+        results = [value for place, value in enumerate(outputs) if place not in updates]
+        return unflatten_outputs(self.name, self._metadata.output_spec, results)
+
+    @functools.cached_property
+    def _returned_updates(self) -> dict[int, int]:
+        """Outputs to inputs, where the file returns them besides what its nesting describes."""
+        spec, returned = self._metadata.output_spec, self._metadata.returned_inputs
+        if not spec or not returned:
+            return {}
+        others = self._metadata.num_outputs() - len(returned)
+        return returned if parse_nesting(spec).num_leaves == others else {}
 
     def interrupt(self) -> None:
         """Stop the run that is under way, if there is one; callable from any thread."""

@@ -101,13 +101,16 @@ def check_writable(value: Any, what: str) -> None:
 
 
 def write_back(updated: torch.Tensor, given: Any) -> None:
-    """Bring what a run wrote into a converted input to the caller's own memory."""
+    """Bring what a run made of an input to the caller's own memory, unless it is there already."""
     if isinstance(given, np.ndarray):
         if updated.data_ptr() != given.ctypes.data or not given.dtype.isnative:
             np.copyto(given, updated.numpy(), casting="equiv")
-    elif isinstance(given, torch.Tensor) and (given.is_conj() or given.is_neg()):
+        return
+    target = given if isinstance(given, torch.Tensor) else as_tensor(given, "input")
+    is_lazy = target.is_conj() or target.is_neg()
+    if is_lazy or target.data_ptr() != updated.data_ptr():
         with torch.no_grad():
-            given.copy_(updated)
+            target.copy_(updated)
 
 
 def _is_writable(array: Any) -> bool:

@@ -120,8 +120,8 @@ def _interface_notes(plan: schema.ExecutionPlan, bounded: set[str]) -> list[File
                 name,
                 "file",
                 "outputs " + ", ".join(map(str, extra)),
-                "they are inputs that the model updates in place, returned besides its results; in"
-                " the official runtime the caller's tensors stay as they are",
+                "they are inputs that the model updates in place, returned besides its results; the"
+                " caller's tensors stay as they are, except where etlab's method(…) writes them",
             )
         )
     values = plan.values or ()

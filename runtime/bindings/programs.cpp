@@ -58,6 +58,7 @@ std::unique_ptr<ProgramHandle> load_bytes(const py::bytes& data, const Paths& te
 
 void bind_programs(py::module_& module) {
   py::class_<ValueInfo>(module, "ValueInfo")
+      .def_readonly("index", &ValueInfo::index)
       .def_property_readonly("kind", [](const ValueInfo& info) { return kind_name(info.kind); })
       .def_property_readonly("dtype",
                              [](const ValueInfo& info) { return static_cast<int>(info.type); })

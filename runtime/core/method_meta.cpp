@@ -108,7 +108,9 @@ MethodMeta method_meta(const Program& program, std::string_view method) {
   MethodMeta meta;
   meta.name = std::string(method);
   const auto describe = [&](int32_t index) {
-    return describe_value(*plan.values()->Get(static_cast<uint32_t>(index)));
+    ValueInfo info = describe_value(*plan.values()->Get(static_cast<uint32_t>(index)));
+    info.index = static_cast<size_t>(index);
+    return info;
   };
   for (uint32_t i = 0; i < count(plan.inputs()); ++i) {
     meta.inputs.push_back(describe(plan.inputs()->Get(i)));

@@ -16,6 +16,7 @@ enum class ValueKind { kNone, kInt, kDouble, kBool, kTensor, kString, kList };
 // What a program says of one value without running it. Sizes are upper bounds when the shape is
 // dynamic; the fields after `kind` are those of a tensor.
 struct ValueInfo {
+  size_t index = 0;  // among the values of the method
   ValueKind kind = ValueKind::kNone;
   ScalarType type = ScalarType::kFloat;
   std::vector<int64_t> sizes;

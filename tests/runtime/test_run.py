@@ -61,6 +61,20 @@ def test_input_that_the_model_updates_is_updated_for_the_caller(load, example, l
         assert torch.equal(actual, expected)
 
 
+@pytest.mark.parametrize("convert", [torch.clone, lambda x: np.asarray(x).copy()[::-1]])
+def test_updates_that_official_files_return_are_written_to_the_caller(load, example, convert):
+    module, (total, x), _ = example("update")
+    method = load("update", "official").load_method("forward")
+    assert method.metadata.returned_inputs == {0: 0}
+    assert len(method.execute([total, x])) == 2
+    given = convert(total)
+    expected = torch.tensor(np.asarray(given).copy())
+    assert torch.equal(method(given, x), module(expected, x))
+    assert np.array_equal(np.asarray(given).copy(), expected.numpy())
+    with pytest.raises(errors.InvalidArgumentError, match="input 0: the model updates it in place"):
+        method(_read_only(total.numpy()), x)
+
+
 def _unaligned(array):
     raw = np.zeros(array.nbytes + 1, dtype=np.uint8)[1:]
     copy = raw.view(array.dtype).reshape(array.shape)
@@ -71,11 +85,11 @@ def _unaligned(array):
 @pytest.mark.parametrize(
     "convert",
     [
-        np.array,
-        lambda x: np.array(x)[::-1, ::-1],
-        lambda x: np.array(x).astype(">f4"),
+        lambda x: np.asarray(x).copy(),
+        lambda x: np.asarray(x).copy()[::-1, ::-1],
+        lambda x: np.asarray(x).copy().astype(">f4"),
         _unaligned,
-        lambda x: np.asfortranarray(np.array(x)),
+        lambda x: np.asfortranarray(np.asarray(x).copy()),
     ],
     ids=["plain", "reversed", "big endian", "unaligned", "fortran"],
 )
@@ -83,7 +97,7 @@ def test_array_that_the_model_updates_is_updated_in_its_own_layout(load, example
     module, (total, x), _ = example("update")
     method = load("update", "etlab").load_method("forward")
     given = convert(total.numpy())
-    expected = torch.from_numpy(np.array(given, dtype=np.float32))
+    expected = torch.from_numpy(np.asarray(given).astype(np.float32))
     for _ in range(2):
         assert torch.equal(method(given, x), module(expected, x))
         assert np.array_equal(given, expected.numpy())
@@ -99,7 +113,7 @@ def test_negative_view_that_the_model_updates_is_updated(load, example):
 
 
 def _read_only(x):
-    array = np.array(x)
+    array = np.asarray(x).copy()
     array.flags.writeable = False
     return array
 
@@ -244,7 +258,7 @@ def test_dynamic_sizes_run_at_every_size_up_to_the_bound(load, example, compiler
         ([torch.zeros(3, 5), object()], "input 1: a object cannot be read as a tensor"),
         ([torch.zeros(3, 5), torch.zeros(5).to_sparse()], "input 1: expected a dense tensor"),
         ([torch.zeros(3, 5), torch.zeros(5, device="meta")], "input 1: the tensor is on meta"),
-        ([torch.zeros(3, 5), torch.zeros(5, dtype=torch.complex64)], "complex64 is not supported"),
+        ([torch.zeros(3, 5), torch.zeros(5).to(torch.float8_e5m2)], "float8_e5m2 is not supported"),
         (torch.zeros(3, 5), "takes a list of inputs, got one Tensor"),
     ],
 )
