@@ -1,6 +1,6 @@
 """Which nodes XNNPACK takes, in which groups, and why it leaves the others."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -10,7 +10,9 @@ from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from etlab.backends.xnnpack.attention_masks import PrepareAttentionMasks
-from etlab.backends.xnnpack.operators.registry import Context, all_rules
+from etlab.backends.xnnpack.operators.registry import Context, all_rules, overload
+from etlab.backends.xnnpack.quantized import Plan, per_tensor, plan_quantized
+from etlab.backends.xnnpack.shared_dequantize import DequantizeForEachUser
 from etlab.backends.xnnpack.support import why_not_tensors
 from etlab.exir.graph import constant_placeholders, is_getitem
 from etlab.exir.partition.grouping import group_supported
@@ -70,9 +72,9 @@ class XnnpackPartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tag what XNNPACK takes."""
         view: Any = exported_program
-        context = Context(
-            constant_placeholders(view.edge_graph), self.weights_at_run_time, self.enable_bf16
-        )
+        constants = constant_placeholders(view.edge_graph)
+        plan = plan_quantized(view.edge_graph.graph, constants)
+        context = Context(plan, constants, self.weights_at_run_time, self.enable_bf16)
         reasons: dict[str, str] = {}
 
         def is_supported(node: fx.Node) -> bool:
@@ -82,7 +84,7 @@ class XnnpackPartitioner(Partitioner):
             return reason is None
 
         tags: dict[str, DelegationSpec] = {}
-        for group in self._groups(exported_program, is_supported):
+        for group in self._groups(exported_program, is_supported, plan):
             if all(_moves_only(node) for node in group):
                 for node in group:
                     reasons[node.name] = "it only moves elements, and no neighbour goes along"
@@ -99,40 +101,34 @@ class XnnpackPartitioner(Partitioner):
     def why_not(self, node: fx.Node, context: Context) -> str | None:
         """Why a node is left; None when it is taken."""
         target: Any = node.target
-        rule = all_rules().get(target)
+        rule = all_rules().get(str(target))
         if rule is None:
             return f"XNNPACK has nothing like {target}"
         if self.configs is not None and not self.configs & _names(target):
             return f"{target} is not among the operators asked for"
-        if ConfigPrecisionType.FP32 not in self.precisions:
-            return "it computes with floats, and FP32 is not among the config_precisions"
-        return why_not_tensors(node, context) or rule.why_not(node, context)
+        precision = _precision(node, context.plan)
+        if precision is not None and precision not in self.precisions:
+            return f"it computes in {precision.name}, which is not among the config_precisions"
+        reason = why_not_tensors(node, context) if rule.checks_tensors else None
+        return reason or rule.why_not(node, context)
 
     def edge_passes(self) -> Sequence[Pass]:
         """What makes more of a graph fit."""
-        return (PrepareAttentionMasks(),)
+        return (PrepareAttentionMasks(), DequantizeForEachUser())
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[OpOverload], Callable[[fx.Node], bool] | None]:
         """Operators that XNNPACK has as such."""
-        return [target for target, rule in all_rules().items() if rule.is_kept], None
+        kept = [overload(name) for name, rule in all_rules().items() if rule.is_kept]
+        return [target for target in kept if target is not None], None
 
     def _groups(
-        self, program: ExportedProgram, is_supported: Callable[[fx.Node], bool]
+        self, program: ExportedProgram, is_supported: Callable[[fx.Node], bool], plan: Plan
     ) -> list[list[fx.Node]]:
         if not self.per_op_mode:
             return group_supported(program.graph.nodes, is_supported)
-        groups: dict[fx.Node, list[fx.Node]] = {}
-        for node in program.graph.nodes:
-            if node.op != "call_function":
-                continue
-            if is_getitem(node):
-                if node.all_input_nodes[0] in groups:
-                    groups[node.all_input_nodes[0]].append(node)
-            elif is_supported(node):
-                groups[node] = [node]
-        return list(groups.values())
+        return _one_group_an_operator(program.graph.nodes, is_supported, plan)
 
 
 class XnnpackPerOpPartitioner(XnnpackPartitioner):
@@ -142,6 +138,26 @@ class XnnpackPerOpPartitioner(XnnpackPartitioner):
 
     def __init__(self) -> None:
         super().__init__(per_op_mode=True)
+
+
+class XnnpackDynamicallyQuantizedPartitioner(XnnpackPartitioner):
+    """Gives XNNPACK the layers whose inputs are quantized at run time."""
+
+    choice = "xnnpack-dynamic"
+
+    def __init__(self, *, per_op_mode: bool = False) -> None:
+        super().__init__(
+            config_precisions=ConfigPrecisionType.DYNAMIC_QUANT, per_op_mode=per_op_mode
+        )
+
+
+class XnnpackQuantizedPartitioner(XnnpackPartitioner):
+    """Gives XNNPACK what computes with 8-bit integers of fixed scales."""
+
+    choice = "xnnpack-static"
+
+    def __init__(self) -> None:
+        super().__init__(config_precisions=ConfigPrecisionType.STATIC_QUANT)
 
 
 class XnnpackFloatingPointPartitioner(XnnpackPartitioner):
@@ -165,7 +181,18 @@ def _leave_weights(program: ExportedProgram) -> None:
 
 def _moves_only(node: fx.Node) -> bool:
     target: Any = node.target
-    return is_getitem(node) or all_rules()[target].moves_only
+    return is_getitem(node) or all_rules()[str(target)].moves_only
+
+
+def _precision(node: fx.Node, plan: Plan) -> ConfigPrecisionType | None:
+    """The arithmetic of a node; None for weights, which follow their layers."""
+    if node in plan.weights:
+        return None
+    if node in plan.dynamic or node in plan.chains:
+        return ConfigPrecisionType.DYNAMIC_QUANT
+    if node in plan.static or node in plan.fused or per_tensor(node) is not None:
+        return ConfigPrecisionType.STATIC_QUANT
+    return ConfigPrecisionType.FP32
 
 
 def _names(target: OpOverload) -> set[str]:
@@ -174,3 +201,47 @@ def _names(target: OpOverload) -> set[str]:
     base = bare.removesuffix("_copy")
     packets = {bare, base, f"{target.namespace}.{bare}", f"{target.namespace}.{base}"}
     return packets | {str(target), f"{target.namespace}.{base}.{target._overloadname}"}
+
+
+def _one_group_an_operator(
+    nodes: Iterable[fx.Node], is_supported: Callable[[fx.Node], bool], plan: Plan
+) -> list[list[fx.Node]]:
+    """Every operator by itself, with what it takes along: its weight, the conversions around it.
+
+    Layers that share an input quantized at run time are one group.
+    """
+    leader: dict[fx.Node, fx.Node] = {}
+
+    def find(node: fx.Node) -> fx.Node:
+        while leader[node] is not node:
+            node = leader[node]
+        return node
+
+    ordered = [node for node in nodes if node.op == "call_function"]
+    for node in ordered:
+        taken = node.all_input_nodes[0] in leader if is_getitem(node) else is_supported(node)
+        if not taken:
+            continue
+        leader[node] = node
+        for other in node.all_input_nodes:
+            if other in leader and _belongs_together(other, node, plan):
+                leader[find(other)] = find(node)
+    groups: dict[fx.Node, list[fx.Node]] = {}
+    for node in ordered:
+        if node in leader:
+            groups.setdefault(find(node), []).append(node)
+    return list(groups.values())
+
+
+def _belongs_together(source: fx.Node, node: fx.Node, plan: Plan) -> bool:
+    """Whether a node cannot do without one of its inputs, or the other way round."""
+    if is_getitem(node) or source in plan.weights or source in plan.chains:
+        return True
+    if node in plan.static and per_tensor(source) is not None:
+        return True
+    return source in plan.fused or (source in plan.static and _is_behind(node, plan))
+
+
+def _is_behind(node: fx.Node, plan: Plan) -> bool:
+    """Whether a node is the end of a quantized operator."""
+    return node in plan.fused or per_tensor(node) is not None

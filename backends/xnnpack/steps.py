@@ -20,6 +20,7 @@ DATATYPES = {
     torch.float16: Datatype.FP16,
     torch.bfloat16: Datatype.BF16,
     torch.int32: Datatype.INT32,
+    torch.int8: Datatype.QINT8,
 }
 
 
@@ -103,6 +104,11 @@ class Tensor:
     constant: torch.Tensor | None = None
     external: int | None = None
     fixed: Order | None = None
+
+    @property
+    def is_quantized(self) -> bool:
+        """Whether the elements are integers of one scale."""
+        return isinstance(self.quantization, PerTensor)
 
     @property
     def rank(self) -> int:

@@ -7,11 +7,15 @@ import torch
 from torch import fx
 
 from etlab.backends.xnnpack.operators.registry import all_rules
+from etlab.backends.xnnpack.payload.schema import Datatype
+from etlab.backends.xnnpack.quantized import DEQUANTIZE, per_tensor, plan_quantized
 from etlab.backends.xnnpack.steps import (
     DATATYPES,
+    Dynamic,
     Fields,
     Layout,
     Order,
+    PerTensor,
     Step,
     Steps,
     Tensor,
@@ -57,7 +61,7 @@ def translate(edge: EdgeGraph) -> Steps:
                 results[node.args[1]] if isinstance(results, tuple) else results
             )
             continue
-        rule = rules.get(node.target)
+        rule = rules.get(str(node.target))
         if rule is None:
             raise LoweringError(f"XNNPACK: no rule translates {node.target} ('{node.name}')")
         translation.current = node
@@ -79,13 +83,18 @@ class Translation:
 
     Attributes:
         constants: the tensor of every constant placeholder.
-        results: what each node became; a tuple for several results.
+        plan: what runs quantized.
+        results: what each node became; a tuple for several results, None for what is only read by
+            others.
         current: the operator that is being translated.
     """
 
     def __init__(self, edge: EdgeGraph) -> None:
         self._edge = edge
         self.constants = constant_placeholders(edge)
+        self.plan = plan_quantized(edge.graph, self.constants)
+        self._floats: dict[Tensor, Tensor] = {}
+        self._rows: dict[tuple[fx.Node, int], Tensor] = {}
         self.results: dict[fx.Node, Any] = {}
         self.current: fx.Node | None = None
         self._steps: list[Step] = []
@@ -100,24 +109,38 @@ class Translation:
 
     def _input(self, node: fx.Node, place: int) -> Tensor:
         val = node.meta["val"]
+        scales = [scale for user in node.users if (scale := per_tensor(user)) is not None]
         return Tensor(
             sizes=tuple(val.shape),
             datatype=DATATYPES[val.dtype],
+            quantization=scales[0] if val.dtype is torch.int8 else None,
             external=place,
             fixed=order_of_strides(val.shape, val.stride()),
         )
 
     def tensor(self, node: Any) -> Tensor:
-        """What a node became; constants become constant tensors.
+        """What a node became, in the form that the current operator computes with.
 
         Args:
             node: a node of the subgraph, or a number.
         """
+        tensor = self.raw(node)
+        if not tensor.is_quantized or self.current in self.plan.static:
+            return tensor
+        if str(node.target) != DEQUANTIZE:
+            return tensor
+        if tensor not in self._floats:
+            floats = Tensor(tensor.sizes, DATATYPES[node.meta["val"].dtype])
+            self._floats[tensor] = self.unary("Convert", tensor, floats)
+        return self._floats[tensor]
+
+    def raw(self, node: Any) -> Tensor:
+        """What a node became, quantized or not; constants become constant tensors."""
         if not isinstance(node, fx.Node):
             assert self.current is not None
             return self.constant(torch.tensor([float(node)], dtype=self._dtype()))
-        if node not in self.results:
-            self.results[node] = self.constant(self.constants[node])
+        if self.results.get(node) is None:
+            self.results[node] = self._constant_of(node)
         result = self.results[node]
         assert isinstance(result, Tensor)
         return result
@@ -127,6 +150,40 @@ class Translation:
         val = self.current.meta["val"]
         dtype: torch.dtype = (val[0] if isinstance(val, tuple | list) else val).dtype
         return dtype
+
+    def _constant_of(self, node: fx.Node) -> Tensor:
+        """A constant placeholder, or a constant behind a dequantize."""
+        weight = self.plan.weights.get(node)
+        if weight is not None and isinstance(weight.quantization, PerTensor):
+            return Tensor(
+                tuple(weight.elements.shape), Datatype.QINT8, weight.quantization, weight.elements
+            )
+        return self.constant(self.value(node))
+
+    def value(self, node: Any) -> torch.Tensor:
+        """The elements of a constant as floats."""
+        weight = self.plan.weights.get(node)
+        if weight is None:
+            return self.constants[node]
+        return weight.dequantized().to(node.meta["val"].dtype)
+
+    def quantized(self, tensor: Tensor, quantization: PerTensor) -> Tensor:
+        """A new tensor of the same sizes in 8-bit integers."""
+        return Tensor(tensor.sizes, Datatype.QINT8, quantization)
+
+    def rows(self, node: fx.Node, nonbatch: int) -> Tensor:
+        """The floating-point result of `node`, quantized at run time.
+
+        Args:
+            node: what made it.
+            nonbatch: how many trailing dimensions share a scale.
+        """
+        if (node, nonbatch) not in self._rows:
+            source = self.tensor(node)
+            output = Tensor(source.sizes, Datatype.QDINT8, Dynamic(nonbatch))
+            layout = Layout.PLAIN if nonbatch == 1 else Layout.CHANNELS_LAST
+            self._rows[node, nonbatch] = self.unary("Convert", source, output, layout=layout)
+        return self._rows[node, nonbatch]
 
     def constant(self, value: torch.Tensor) -> Tensor:
         """A constant tensor."""
@@ -138,8 +195,10 @@ class Translation:
         return Tensor(tuple(sizes), tensor.datatype, tensor.quantization)
 
     def result(self, node: fx.Node) -> Tensor:
-        """A new tensor for a node's result."""
+        """A new tensor for a node's result, quantized where the plan says so."""
         val = node.meta["val"]
+        if node in self.plan.static:
+            return Tensor(tuple(val.shape), Datatype.QINT8, per_tensor(self.plan.static[node]))
         return Tensor(tuple(val.shape), DATATYPES[val.dtype])
 
     def emit(

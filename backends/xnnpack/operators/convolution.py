@@ -5,7 +5,10 @@ from typing import Any
 import torch
 from torch import fx
 
-from etlab.backends.xnnpack.operators.registry import Context, rule
+from etlab.backends.xnnpack import weights
+from etlab.backends.xnnpack.operators.registry import Context, is_zero_padding, rule
+from etlab.backends.xnnpack.payload.schema import Datatype
+from etlab.backends.xnnpack.quantized import Weight
 from etlab.backends.xnnpack.steps import Layout, Tensor
 from etlab.backends.xnnpack.translate import Translation
 
@@ -35,8 +38,10 @@ def _convolution(translation: Translation, node: fx.Node) -> Tensor:
     source_node, weight_node, bias_node, *_ = node.args
     is_transposed, groups = bool(node.args[6]), int(node.args[8])  # type: ignore[arg-type]
     source_node, padding = _absorb_padding(source_node, node)
-    source, result = translation.tensor(source_node), translation.result(node)
-    weight = translation.constants[weight_node].float()  # type: ignore[index]
+    rows, result = translation.plan.dynamic.get(node), translation.result(node)
+    source = translation.tensor(source_node) if rows is None else translation.rows(rows, 3)
+    integers = _integers(translation, node)
+    weight = translation.value(weight_node).float() if integers is None else integers.elements
     is_sequence = source.rank == 3
     if is_sequence:
         weight = weight.unsqueeze(2)
@@ -47,9 +52,14 @@ def _convolution(translation: Translation, node: fx.Node) -> Tensor:
     kind = "DepthwiseConv2d" if is_depthwise else "Conv2d"
     kind = "ConvTranspose2d" if is_transposed else kind
     order = (1, 2, 3, 0) if is_depthwise else (0, 2, 3, 1)
-    bias = None
-    if bias_node is not None:
-        bias = translation.constant(translation.constants[bias_node].float())  # type: ignore[index]
+    stored = (
+        translation.constant(weight.permute(order))
+        if integers is None
+        else weights.kernel(integers, weight, order)
+    )
+    bias = weights.bias(translation, node, bias_node, source)
+    if bias is not None and bias.datatype is Datatype.FP16:
+        bias = translation.constant(translation.value(bias_node).float())
     fields = {
         **padding,
         "kernel_height": weight.shape[2],
@@ -63,7 +73,7 @@ def _convolution(translation: Translation, node: fx.Node) -> Tensor:
     }
     inputs = {
         "input1_id": _as_picture(translation, source),
-        "filter_id": translation.constant(weight.permute(order)),
+        "filter_id": stored,
         "bias_id": bias,
     }
     sizes = result.sizes
@@ -79,6 +89,13 @@ def _convolution(translation: Translation, node: fx.Node) -> Tensor:
         fixed_inputs=("filter_id", "bias_id"),
     )
     return _as_sequence(translation, output, result) if is_sequence else output
+
+
+def _integers(translation: Translation, node: fx.Node) -> Weight | None:
+    """The weight of a convolution that computes with integers."""
+    if node in translation.plan.static or node in translation.plan.dynamic:
+        return translation.plan.weights[node.args[1]]  # type: ignore[index]
+    return None
 
 
 def _as_picture(translation: Translation, tensor: Tensor) -> Tensor:
@@ -135,17 +152,6 @@ def _absorb_padding(source: Any, node: fx.Node) -> tuple[Any, dict[str, int]]:
         source = source.args[0]
     names = ("padding_top", "padding_right", "padding_bottom", "padding_left")
     return source, dict(zip(names, (top, right, bottom, left), strict=True))
-
-
-def is_zero_padding(node: Any, spatial: int) -> bool:
-    """Whether a node pads with zeros, in its last `spatial` dimensions only."""
-    if not isinstance(node, fx.Node) or node.target is not aten.constant_pad_nd.default:
-        return False
-    amounts: Any = node.args[1]
-    value = node.args[2] if len(node.args) > 2 else node.kwargs.get("value", 0)
-    if value != 0 or not all(isinstance(a, int) and a >= 0 for a in amounts):
-        return False
-    return not any(amounts[2 * spatial :])
 
 
 def _swap_channels(weight: torch.Tensor, groups: int) -> torch.Tensor:

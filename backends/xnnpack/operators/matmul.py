@@ -5,9 +5,11 @@ from typing import Any
 import torch
 from torch import fx
 
+from etlab.backends.xnnpack import weights
 from etlab.backends.xnnpack.operators.registry import Context, argument, rule
 from etlab.backends.xnnpack.payload.nodes import TRANSPOSE_WEIGHTS
-from etlab.backends.xnnpack.steps import Layout, Tensor
+from etlab.backends.xnnpack.quantized import Weight
+from etlab.backends.xnnpack.steps import Layout, PerChannel, Tensor
 from etlab.backends.xnnpack.translate import Translation
 
 aten = torch.ops.aten
@@ -27,10 +29,23 @@ def _why_not_linear(node: fx.Node, context: Context) -> str | None:
 
 @rule(aten.linear.default, why_not=_why_not_linear, is_kept=True)
 def _linear(translation: Translation, node: fx.Node) -> Tensor:
-    weight: Any = node.args[1]
-    return fully_connected(
-        translation, node, node.args[0], translation.tensor(weight), argument(node, 2, "bias")
+    weight_node: Any = node.args[1]
+    weight = translation.plan.weights.get(weight_node)
+    stored = (
+        translation.tensor(weight_node)
+        if weight is None
+        else _quantized_weight(translation, node, weight)
     )
+    return fully_connected(translation, node, node.args[0], stored, argument(node, 2, "bias"))
+
+
+def _quantized_weight(translation: Translation, node: fx.Node, weight: Weight) -> Tensor:
+    """A weight as XNNPACK takes it for this layer: quantized where it can, else as floats."""
+    is_quantized = node in translation.plan.static or node in translation.plan.dynamic
+    is_for_floats = isinstance(weight.quantization, PerChannel) and weight.bits == 8
+    if is_quantized or (is_for_floats and node.meta["val"].dtype is torch.float32):
+        return weights.matrix(weight)
+    return translation.constant(translation.value(weight.node))
 
 
 def fully_connected(
@@ -43,14 +58,15 @@ def fully_connected(
 ) -> Tensor:
     """`source @ weight.T + bias`; the weight is (out, in), or (in, out) with TRANSPOSE_WEIGHTS."""
     result = translation.result(node)
+    rows = translation.plan.dynamic.get(node)
+    given = translation.tensor(source) if rows is None else translation.rows(rows, 1)
     fused: Tensor | None = None
     if bias is not None and bias in translation.constants:
         value = translation.constants[bias]
         if value.numel() == result.sizes[-1] and value.shape[-1] == value.numel():
-            value = value.reshape(-1)
-            fused = translation.constant(value.float() if value.dtype is torch.bfloat16 else value)
+            fused = weights.bias(translation, node, bias, given)
     output = result if bias is None or fused is not None else translation.like(result, result.sizes)
-    inputs = {"input1_id": translation.tensor(source), "filter_id": weight, "bias_id": fused}
+    inputs = {"input1_id": given, "filter_id": weight, "bias_id": fused}
     output = translation.emit(
         "FullyConnected",
         inputs,

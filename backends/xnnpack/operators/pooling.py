@@ -153,7 +153,7 @@ def _mean(translation: Translation, node: fx.Node) -> Tensor:
     average = translation.unary(
         "GlobalAvgPooling2d",
         source,
-        translation.like(source, sizes),
+        translation.like(translation.result(node), sizes),
         layout=Layout.CHANNELS_LAST,
         fields={"flags": KEEP_DIMS},
     )
