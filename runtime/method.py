@@ -47,9 +47,19 @@ class TraceEvent:
 class Method:
     """A method of a loaded program; keeps the program alive.
 
-    Runs release the GIL. A run in the main thread ends with KeyboardInterrupt when the user stops
-    the notebook cell, and any run ends with InterruptedExecutionError after `interrupt()`. Several
-    methods run at once in several threads; runs of one method wait for each other.
+    Threads: runs release the GIL. Several methods, of one program or many, run at once in several
+    threads; runs of one method wait for each other, and so do those of methods that share state.
+    The program object may go at any time: what it loaded stays as long as a method needs it.
+
+    Stopping: a run in the main thread ends with KeyboardInterrupt when the user stops the notebook
+    cell, and any run ends with InterruptedExecutionError after `interrupt()`, at the next
+    instruction or within a long kernel. Without a run, `interrupt()` does nothing.
+
+    Faults: a run that fails, whether an operator refuses, memory cannot be had or it was stopped,
+    raises an error that says at which instruction. Inputs and outputs of the caller are then
+    untouched, and the method can run again. State (mutable buffers) is what the instructions before
+    the failing one have made of it: programs of this compiler write state at their end, so that it
+    is still the one before the run; `reset_state()` gives it its first value.
     """
 
     def __init__(

@@ -60,9 +60,9 @@ ETLAB_TEST(memory_check_finds_a_value_over_a_live_one) {
 }
 
 ETLAB_TEST(memory_check_finds_a_result_over_an_argument) {
-  const auto program = load(chain(16, 0));
+  const auto program = load(chain(16, 24));
   const auto method = checked(*program);
-  CHECK_ERROR(kInvalidProgram, "is written over value 0, which the same instruction reads",
+  CHECK_ERROR(kInvalidProgram, "is written over value 2, which the same instruction reads",
               run_on(*method, {1, 2, 3, 4}));
 }
 

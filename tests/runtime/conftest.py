@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch._higher_order_ops.map import map as torch_map
 
 from etlab.runtime import Program, Runtime
 
@@ -73,6 +74,36 @@ class Long(torch.nn.Module):
         return x
 
 
+class SlowCounter(torch.nn.Module):
+    """Counts its runs, each of which takes a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        self.count.add_(1.0)
+        for _ in range(40):
+            x = torch.mm(x, x) * 0.01
+        return x, self.count + 0.0
+
+
+class Views(torch.nn.Module):
+    """Other shapes of the same bytes."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        doubled = x * 2.0
+        return doubled.view(3, 5).t() + 1.0, torch.relu(doubled.unsqueeze(0)).reshape(-1)
+
+
+class Rows(torch.nn.Module):
+    """A loop in the program: one round a row."""
+
+    def forward(self, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = torch_map(lambda row, scale: (row * scale).relu() + 1, x, scale)
+        return result * 2.0
+
+
 def _floats(*sizes: int) -> torch.Tensor:
     return torch.randn(sizes, generator=torch.Generator().manual_seed(sum(sizes)))
 
@@ -91,6 +122,9 @@ MODELS: dict[str, tuple[Callable[[], torch.nn.Module], tuple[Any, ...], dict[str
     ),
     "counter": (Counter, (_floats(3),), {}, None),
     "update": (Update, (_floats(2, 3), _floats(2, 3)), {}, None),
+    "slow_counter": (SlowCounter, (_floats(300, 300),), {}, None),
+    "rows": (Rows, (_floats(4, 3), _floats(3)), {}, None),
+    "views": (Views, (_floats(15),), {}, None),
     "branches": (Branches, (torch.tensor(True), _floats(3)), {}, None),
     "scaled": (Scaled, (_floats(3), 0.5), {}, None),
     "long": (Long, (torch.eye(700) * 0.5, _floats(700, 700) * 0.02), {}, None),
