@@ -69,7 +69,11 @@ class Selection:
         return sorted(set(self.operators) - known)
 
     def left_out_files(self) -> list[str]:
-        """Kernel files that register none of the operators, for example "portable/abs.cpp"."""
+        """Kernel files that register none of the operators, for example "portable/abs.cpp".
+
+        Where no fast kernel is needed, by backends neither, all of them and their helpers:
+        "optimized/.*" (the names are regular expressions).
+        """
         needed: set[str] = set()
         files: set[str] = set()
         for name in _native.operator_names():
@@ -77,7 +81,11 @@ class Selection:
             files |= found
             if name in self.operators:
                 needed |= found
-        return sorted(files - needed)
+        left_out = files - needed
+        if not self.backends and not any(name.startswith("optimized/") for name in needed):
+            left_out = {name for name in left_out if not name.startswith("optimized/")}
+            left_out.add("optimized/.*")
+        return sorted(left_out)
 
     def header(self) -> str:
         """The text of its `runtime/core/selection.h`."""
@@ -97,8 +105,11 @@ class Selection:
         """Write what CMake's `ETLAB_SELECTION` names; a file that would not change stays."""
         header = folder / "runtime/core/selection.h"
         header.parent.mkdir(parents=True, exist_ok=True)
-        files = {header: self.header()}
-        files[folder / "left_out.txt"] = "".join(f"{name}\n" for name in self.left_out_files())
+        files = {
+            header: self.header(),
+            folder / "left_out.txt": "".join(f"{name}\n" for name in self.left_out_files()),
+            folder / "backends.txt": "".join(f"{name}\n" for name in self.backends),
+        }
         for path, text in files.items():
             if not path.exists() or path.read_text() != text:
                 path.write_text(text)
