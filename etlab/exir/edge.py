@@ -9,6 +9,7 @@ Node meta that every pass keeps: `val`, `stack_trace`, `nn_module_stack`, `torch
 (name of the node of the exported graph it came from), `debug_handle` (int).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from torch import fx
 from torch.export.graph_signature import InputKind, InputSpec, OutputKind, OutputSpec
 from torch.utils._pytree import TreeSpec
 
-__all__ = ["EdgeGraph", "InputKind", "InputSpec", "OutputKind", "OutputSpec"]
+__all__ = ["EdgeGraph", "InputKind", "InputSpec", "OutputKind", "OutputSpec", "PassRecord"]
 
 
 @dataclass(slots=True)
@@ -38,6 +39,7 @@ class EdgeGraph:
         submodules: what `get_attr` nodes name: bodies of control flow (`EdgeGraph`) and delegated
             subgraphs (`etlab.exir.partition.delegate.LoweredModule`).
         example_inputs: `(args, kwargs)` of the export, when known.
+        history: what the passes did to it so far, in order.
     """
 
     name: str
@@ -50,3 +52,24 @@ class EdgeGraph:
     out_spec: TreeSpec | None
     submodules: dict[str, Any] = field(default_factory=dict)
     example_inputs: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    history: list["PassRecord"] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class PassRecord:
+    """What one pass did to one graph.
+
+    Attributes:
+        name: of the pass.
+        changed: whether it says that it changed the graph.
+        removed: operators of which there are fewer afterwards, with how many; "tensors" are
+            parameters, buffers and constants.
+        added: operators of which there are more afterwards, likewise.
+        seconds: its time.
+    """
+
+    name: str
+    changed: bool
+    removed: Mapping[str, int]
+    added: Mapping[str, int]
+    seconds: float

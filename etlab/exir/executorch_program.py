@@ -16,7 +16,7 @@ from etlab.errors import (
 )
 from etlab.exir.casts import insert_casts
 from etlab.exir.dim_order import settle_layouts
-from etlab.exir.edge import EdgeGraph
+from etlab.exir.edge import EdgeGraph, PassRecord
 from etlab.exir.emit.dump import dump_program
 from etlab.exir.emit.emitter import Emission, EmitOptions, emit_program
 from etlab.exir.emit.file import FileImage, assemble
@@ -174,6 +174,10 @@ class ExecutorchProgramManager:
     def edge_graph(self, method_name: str = "forward") -> EdgeGraph:
         """The graph that a method was made from; not to be edited."""
         return self._of(self._graphs, method_name)
+
+    def pass_records(self, method_name: str = "forward") -> tuple[PassRecord, ...]:
+        """What every pass did to the method, in order."""
+        return tuple(self.edge_graph(method_name).history)
 
     def memory_plan(self, method: str = "forward") -> MemoryPlan:
         """Where the method's tensors lie."""

@@ -152,6 +152,7 @@ def copy_edge_graph(edge: EdgeGraph) -> EdgeGraph:
             for name, body in edge.submodules.items()
         },
         example_inputs=edge.example_inputs,
+        history=list(edge.history),
     )
 
 

@@ -19,11 +19,11 @@ from etlab.exir.config import EdgeCompileConfig
 from etlab.exir.decompose import decompose, take_apart
 from etlab.exir.decompose.operators import EXPANDED_LATER, has_kernel
 from etlab.exir.decompose.walk import NodeFilter
-from etlab.exir.edge import EdgeGraph
+from etlab.exir.edge import EdgeGraph, PassRecord
 from etlab.exir.graph import copy_edge_graph
 from etlab.exir.partition.partitioner import Partitioner
 from etlab.exir.passes.base import Pass
-from etlab.exir.passes.pipeline import EDGE_PASSES, EMISSION_PASSES, run_passes
+from etlab.exir.passes.pipeline import EMISSION_PASSES, edge_passes, run_passes
 from etlab.exir.stages import stage
 from etlab.exir.verify import verify
 
@@ -80,6 +80,10 @@ class EdgeProgramManager:
                 f"no method '{method_name}'; there are: {', '.join(sorted(self.methods))}"
             )
         return self._edge_graphs[method_name]
+
+    def pass_records(self, method_name: str = "forward") -> tuple[PassRecord, ...]:
+        """What every pass did to the method so far, in order."""
+        return tuple(self.edge_graph(method_name).history)
 
     def exported_program(self, method_name: str = "forward") -> ExportedProgram:
         """The method as a `torch.export.ExportedProgram` that runs, built when first asked for."""
@@ -240,7 +244,7 @@ def _take_apart_leftovers(
         leftovers = {o for o in operators.keys() - wanted if not has_kernel(o)} - EXPANDED_LATER
         with quiet_collector(), stage("decompose"):
             if take_apart(edge, leftovers):
-                run_passes(edge, EDGE_PASSES)
+                run_passes(edge, edge_passes(config.skip_passes))
         if config._check_ir_validity:
             verify(edge, allow=_exceptions(config))
     return manager
@@ -262,7 +266,7 @@ def _to_edge(
             with stage("decompose"):
                 edge = decompose(program, name, keep=whole, allow_unsupported=allowed)
             with stage("edge passes"):
-                run_passes(edge, EDGE_PASSES)
+                run_passes(edge, edge_passes(config.skip_passes))
                 if allowed is not None:
                     verify(edge, allow=allowed)
             graphs[name] = edge

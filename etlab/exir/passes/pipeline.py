@@ -1,27 +1,35 @@
 """Which passes run by default, and how passes are run."""
 
+import operator
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from etlab.errors import LoweringError
-from etlab.exir.edge import EdgeGraph
+from etlab.errors import InvalidArgumentError, LoweringError
+from etlab.exir.edge import EdgeGraph, PassRecord
 from etlab.exir.graph import rename_outputs
 from etlab.exir.passes.base import Pass
 from etlab.exir.passes.expand_attention import ExpandAttention
 from etlab.exir.passes.expand_recurrent import ExpandRecurrent
 from etlab.exir.passes.fold_batch_norm import FoldBatchNorm
 from etlab.exir.passes.fold_constants import FoldConstants
+from etlab.exir.passes.merge_common import MergeCommon
+from etlab.exir.passes.merge_views import MergeViews
 from etlab.exir.passes.remove_dead_code import RemoveDeadCode
 from etlab.exir.passes.remove_noops import RemoveNoops
 from etlab.exir.passes.slice_dynamic_splits import SliceDynamicSplits
 from etlab.exir.verify import verify
 
-# After decomposition, before partitioning.
+# After decomposition, before partitioning. Any of them may be left out.
 EDGE_PASSES: Sequence[Pass] = (
+    # First, as it makes views that RemoveNoops then finds to be none.
+    MergeViews(),
     RemoveNoops(),
     FoldBatchNorm(),
     # After folding, which leaves arithmetic on weights behind.
     FoldConstants(),
+    MergeCommon(),
     RemoveDeadCode(),
 )
 
@@ -57,10 +65,20 @@ def run_passes(
     """
     from etlab.exir.passes.fx_adapter import FxPass
 
+    before = _census(graph)
     for given in passes:
         one = given if isinstance(given, Pass) else FxPass(given)
         one.requires(graph)
+        begin = time.perf_counter()
         result = one.run(graph)
+        seconds = time.perf_counter() - begin
+        after = _census(graph) if result.changed else before
+        removed, added = (
+            dict(sorted((before - after).items())),
+            dict(sorted((after - before).items())),
+        )
+        graph.history.append(PassRecord(one.name, result.changed, removed, added, seconds))
+        before = after
         if not result.changed:
             continue
         rename_outputs(graph)
@@ -71,3 +89,38 @@ def run_passes(
             except LoweringError as error:
                 raise LoweringError(f"pass {one.name} left an invalid graph: {error}") from error
     return graph
+
+
+def edge_passes(left_out: Iterable[str]) -> list[Pass]:
+    """The edge passes but those named.
+
+    Raises:
+        InvalidArgumentError: a name is none of an edge pass.
+    """
+    names = set(left_out)
+    known = [one.name for one in EDGE_PASSES]
+    if unknown := sorted(names - set(known)):
+        raise InvalidArgumentError(
+            f"skip_passes: {', '.join(map(repr, unknown))} is no edge pass; there are: "
+            + ", ".join(known)
+        )
+    return [one for one in EDGE_PASSES if one.name not in names]
+
+
+def _census(graph: EdgeGraph) -> Counter[str]:
+    """How many calls of each operator there are, bodies of control flow included."""
+    targets: Counter[Any] = Counter({"tensors": len(graph.tensors)})
+    for node in graph.graph.nodes:
+        if node.op == "call_function" and node.target is not operator.getitem:
+            targets[node.target] += 1
+    counts: Counter[str] = Counter()
+    for target, count in targets.items():
+        counts[_label(target)] += count
+    for body in graph.submodules.values():
+        if isinstance(body, EdgeGraph):
+            counts += _census(body)
+    return counts
+
+
+def _label(target: Any) -> str:
+    return target if isinstance(target, str) else str(getattr(target, "__name__", target))

@@ -28,7 +28,7 @@ _NEUTRAL_IF_ALIKE = {
 
 
 class RemoveNoops(Pass):
-    """Erase copies, casts to the same dtype, views of the same size, and paddings by nothing.
+    """Erase copies, casts to the same dtype, views of the same size, paddings by nothing, x * 1.
 
     Before: `a = clone(x + 1); return relu(a)`
     After: `return relu(x + 1)`
@@ -51,6 +51,8 @@ def _is_noop(node: fx.Node) -> bool:
     target, args = node.target, node.args
     if target in _NEUTRAL_IF_ALIKE:
         return _is_like_input(node)
+    if target in (aten.mul.Scalar, aten.div.Scalar):
+        return bool(args[1] == 1) and _is_like_input(node)
     if target is aten.permute_copy.default:
         order: Any = args[1]
         return list(order) == list(range(len(order)))
