@@ -11,7 +11,9 @@ from etlab.arguments import as_arguments, check_model
 from etlab.choices import as_partitioners, as_quantizer
 from etlab.errors import EtlabError, ExportError, LoweringError
 from etlab.exir import stages
+from etlab.exir.recurrent import recurrent_layers_whole
 from etlab.quantize import Quantizer, QuantizeRequest
+from etlab.refusals import explain
 from etlab.run import ExportRun
 
 
@@ -89,17 +91,19 @@ def _export(
     model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any
 ) -> ExportedProgram:
     with stages.stage("export"):
+
+        def export_whole() -> ExportedProgram:
+            with recurrent_layers_whole():
+                return torch.export.export(
+                    model, inputs, dynamic_shapes=dynamic_shapes, strict=False
+                )
+
         try:
-            return torch.export.export(model, inputs, dynamic_shapes=dynamic_shapes, strict=False)
+            return export_whole()
         except EtlabError:
             raise
         except Exception as error:
-            first = next((line for line in str(error).splitlines() if line.strip()), "")
-            raise ExportError(
-                f"torch.export refused {type(model).__name__}: {type(error).__name__}: "
-                f"{first.strip()[:300]} (check that model(*inputs) runs; the whole message is the "
-                "cause of this error)"
-            ) from error
+            raise ExportError(explain(type(model).__name__, error, export_whole)) from error
 
 
 def _quantize(quantizer: Quantizer, request: QuantizeRequest) -> ExportedProgram:

@@ -1,11 +1,16 @@
 """Recurrent layers as the exporter leaves them: one call for all layers, directions and steps."""
 
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import torch
 from torch import fx
+from torch._C import DispatchKey
 from torch._ops import OpOverload
+from torch._subclasses.fake_tensor import FakeTensor
 
 aten = torch.ops.aten
 
@@ -105,3 +110,45 @@ def _cell(weights: Any, has_biases: bool) -> Cell:
     rest = weights[4 if has_biases else 2 :]
     projection = rest[0] if rest else None
     return Cell(weights[0], weights[1], input_bias, state_bias, projection)
+
+
+@contextlib.contextmanager
+def recurrent_layers_whole() -> Iterator[None]:
+    """Let `torch.export` take recurrent layers as they are.
+
+    It keeps them as one node anyway, but only after it has run their steps one by one on fakes to
+    learn the sizes of the result, which takes seconds and fixes the number of steps. Inside this
+    block the sizes are computed: an export takes no longer than that of other layers, and the
+    sequence's length may be dynamic.
+    """
+    keys = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
+    outer = [
+        (operator, key, operator.py_kernels.get(key)) for operator in RECURRENT for key in keys
+    ]
+    for operator, key, kernel in outer:
+        if kernel is not None:
+            operator.py_kernels[key] = functools.partial(_sizes_only, operator, kernel)
+            operator._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        for operator, key, kernel in outer:
+            if kernel is not None:
+                operator.py_kernels[key] = kernel
+                operator._dispatch_cache.clear()
+
+
+def _sizes_only(operator: OpOverload, kernel: Callable[..., Any], *args: Any) -> Any:
+    """The results of a call on fakes, uninitialized; a tracer gets the real computation."""
+    from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+    values, states = args[:2]
+    is_fake = isinstance(values, FakeTensor)
+    if not is_fake or get_proxy_mode() is not None:
+        return kernel(*args)
+    is_lstm = operator is aten.lstm.input
+    hidden = states[0] if is_lstm else states
+    directions = 2 if args[7] else 1
+    output = values.new_empty((*values.shape[:2], hidden.shape[-1] * directions))
+    finals = [state.new_empty(state.shape) for state in (states if is_lstm else (states,))]
+    return (output, *finals)

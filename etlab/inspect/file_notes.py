@@ -27,11 +27,6 @@ _OFFICIAL_KERNELS: tuple[tuple[tuple[str, ...], frozenset[torch.dtype], str], ..
         "integer remainder takes the sign of the dividend: -7 % 3 gives -1, eager 2",
     ),
     (
-        ("aten::floor_divide.out", "aten::div.out_mode", "aten::div.Scalar_mode_out"),
-        _INTEGERS,
-        "integer division may round towards zero where eager rounds down",
-    ),
-    (
         ("aten::native_layer_norm.out", "aten::native_group_norm.out"),
         _FLOATS,
         "one-pass variance: wrong by 7e-3 at an offset of 100, NaN at 1e4",

@@ -221,6 +221,10 @@ MODELS: dict[str, Model] = {
     ),
     "scalar operands": Model(lambda: Function(_scalars), [(seeded(2, 3).abs() + 0.1,)]),
     "integer operands": Model(lambda: Function(_scalars), [(torch.tensor([[1, 2], [5, 7]]),)]),
+    "integer remainders": Model(
+        lambda: Function(lambda x, y: (x % y, x % 3, x % -5, x % 8, x.fmod(y))),
+        [(torch.tensor([7, -8, 9, -1]), torch.tensor([2, 3, -4, -7], dtype=torch.int32))],
+    ),
     "split results": Model(lambda: Function(_splits), [(seeded(2, 6),)]),
     "several results": Model(
         lambda: Function(lambda x: (*x.topk(2), *x.max(1))), [(seeded(2, 6),)]

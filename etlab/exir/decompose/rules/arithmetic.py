@@ -92,6 +92,26 @@ def square(walk: Walk, val: Any, tensor: fx.Node) -> Any:
     return walk.lower(aten.mul.Tensor, (tensor, tensor), {}, val)
 
 
+@rule("aten.remainder.Tensor", "aten.remainder.Scalar")
+def remainder(walk: Walk, val: Any, tensor: fx.Node, divisor: Any) -> Any:
+    """Of integers by division, as the official kernel gives the remainder C's sign."""
+    is_tensor = isinstance(divisor, fx.Node) and isinstance(divisor.meta["val"], torch.Tensor)
+    target = aten.remainder.Tensor if is_tensor else aten.remainder.Scalar
+    if val is None:
+        val = walk.infer(target, (tensor, divisor), {})
+    if val.dtype.is_floating_point or val.dtype is torch.bool:
+        return walk.emit(target, tensor, divisor, val=val)
+    tensor = cast(walk, tensor, val.dtype)
+    if isinstance(divisor, int) and divisor > 0 and divisor & (divisor - 1) == 0:
+        return walk.emit(aten.bitwise_and.Scalar, tensor, divisor - 1, val=val)
+    divisor = cast(walk, divisor, val.dtype) if is_tensor else divisor
+    if not is_tensor:
+        divisor = scalar_tensor(walk, divisor, val.dtype)
+    quotient = walk.emit(aten.floor_divide.default, tensor, divisor, val=val)
+    multiple = walk.emit(aten.mul.Tensor, quotient, divisor, val=val)
+    return walk.emit(aten.sub.Tensor, tensor, multiple, val=val)
+
+
 @rule("aten.sum.default")
 def sum_all(walk: Walk, val: Any, tensor: fx.Node, *, dtype: Any = None) -> Any:
     return walk.emit(aten.sum.dim_IntList, tensor, [], False, dtype=dtype, val=val)
