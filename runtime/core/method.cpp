@@ -16,6 +16,9 @@ namespace {
 
 constexpr auto kPollPeriod = std::chrono::milliseconds(20);
 
+// Of the runs that are under way in this thread: one, unless a kernel runs another method.
+thread_local std::vector<const std::timed_mutex*> held_turns;
+
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -155,22 +158,30 @@ void Method::make_instructions() {
 }
 
 Method::Turn Method::wait_for_turn(Poller* poller) {
-  Turn turn{wait_for(turn_, poller), {}};
-  if (!shared_state_.is_empty()) turn.shared = wait_for(shared_state_.turn(), poller);
+  Turn turn{TurnLock(turn_, name_, poller), {}};
+  if (!shared_state_.is_empty()) turn.shared = TurnLock(shared_state_.turn(), name_, poller);
   return turn;
 }
 
-std::unique_lock<std::timed_mutex> Method::wait_for(std::timed_mutex& mutex, Poller* poller) {
-  std::unique_lock<std::timed_mutex> lock(mutex, std::defer_lock);
+Method::TurnLock::TurnLock(std::timed_mutex& mutex, const std::string& method, Poller* poller)
+    : lock_(mutex, std::defer_lock) {
+  const bool is_held = std::find(held_turns.begin(), held_turns.end(), &mutex) != held_turns.end();
+  ETLAB_CHECK(!is_held, kInvalidArgument, "method '", method, "' is called by a kernel or backend of"
+              " its own run; call another method, made with new_method()");
   if (poller == nullptr) {
-    lock.lock();
-    return lock;
+    lock_.lock();
+  } else {
+    while (!lock_.try_lock_for(kPollPeriod)) {
+      ETLAB_CHECK(!poller->poll(), kInterrupted, "method '", method,
+                  "' was interrupted while it waited for another thread's run to end");
+    }
   }
-  while (!lock.try_lock_for(kPollPeriod)) {
-    ETLAB_CHECK(!poller->poll(), kInterrupted, "method '", name_,
-                "' was interrupted while it waited for another thread's run to end");
-  }
-  return lock;
+  held_turns.push_back(&mutex);
+}
+
+Method::TurnLock::~TurnLock() {
+  if (!lock_.owns_lock()) return;
+  held_turns.erase(std::find(held_turns.begin(), held_turns.end(), lock_.mutex()));
 }
 
 void Method::run(Span<const Value> inputs, const RunOptions& options,

@@ -86,12 +86,24 @@ class Method {
   void find_kernels();
   void make_delegates(const Program& program);
   void make_instructions();
+  // A turn that this thread holds. A kernel or backend that asks for it again is refused: it would
+  // wait for itself.
+  class TurnLock {
+   public:
+    TurnLock() = default;
+    TurnLock(std::timed_mutex& mutex, const std::string& method, Poller* poller);
+    ~TurnLock();
+    TurnLock(TurnLock&& other) noexcept = default;
+    TurnLock& operator=(TurnLock&& other) noexcept = default;
+
+   private:
+    std::unique_lock<std::timed_mutex> lock_;
+  };
   struct Turn {
-    std::unique_lock<std::timed_mutex> own;
-    std::unique_lock<std::timed_mutex> shared;  // unlocked when the program has no shared state
+    TurnLock own;
+    TurnLock shared;  // unlocked when the program has no shared state
   };
   Turn wait_for_turn(Poller* poller);
-  std::unique_lock<std::timed_mutex> wait_for(std::timed_mutex& mutex, Poller* poller);
   void execute(const RunOptions& options);
   size_t step(size_t index);
   bool is_true(size_t value) const;

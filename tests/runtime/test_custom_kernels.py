@@ -214,6 +214,24 @@ def test_kernels_of_several_threads_run_beside_a_ticking_one(program, kernels):
     assert [torch.equal(one, Scale()(X)) for one in found] == [True, True]
 
 
+def test_kernel_may_run_other_methods_but_not_its_own(program, kernels):
+    kernel = {"inner": lambda x, factor, offset: x * factor + offset}
+    register_kernel(NAME, lambda *arguments: kernel["inner"](*arguments))
+    method, other = _load(program), _load(program)
+    kernel["inner"] = lambda x, factor, offset: method(x)
+    with pytest.raises(errors.EtlabError, match="called by a kernel or backend of its own run"):
+        method(X)
+    calls = []
+
+    def through_other(x, factor, offset):
+        calls.append(x)
+        return other(x) if len(calls) == 1 else x * factor + offset
+
+    kernel["inner"] = through_other
+    assert torch.equal(method(X), Scale()(X.relu()) - 1)
+    assert len(calls) == 2
+
+
 def test_kernels_see_copies(program, kernels):
     kept = []
 
