@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 
 from etlab.backends.xnnpack.attention_masks import PrepareAttentionMasks
 from etlab.backends.xnnpack.operators.registry import Context, all_rules, overload
-from etlab.backends.xnnpack.quantized import Plan, per_tensor, plan_quantized
+from etlab.backends.xnnpack.quantized import DEQUANTIZE, Plan, per_tensor, plan_quantized
 from etlab.backends.xnnpack.shared_dequantize import DequantizeForEachUser
 from etlab.backends.xnnpack.support import why_not_tensors
 from etlab.exir.graph import constant_placeholders, is_getitem
@@ -127,7 +127,7 @@ class XnnpackPartitioner(Partitioner):
         self, program: ExportedProgram, is_supported: Callable[[fx.Node], bool], plan: Plan
     ) -> list[list[fx.Node]]:
         if not self.per_op_mode:
-            return group_supported(program.graph.nodes, is_supported)
+            return _with_users(group_supported(program.graph.nodes, is_supported))
         return _one_group_an_operator(program.graph.nodes, is_supported, plan)
 
 
@@ -201,6 +201,22 @@ def _names(target: OpOverload) -> set[str]:
     base = bare.removesuffix("_copy")
     packets = {bare, base, f"{target.namespace}.{bare}", f"{target.namespace}.{base}"}
     return packets | {str(target), f"{target.namespace}.{base}.{target._overloadname}"}
+
+
+def _with_users(groups: list[list[fx.Node]]) -> list[list[fx.Node]]:
+    """Move every dequantize whose only user is in another group there, so that integers cross."""
+    place = {node: number for number, group in enumerate(groups) for node in group}
+    moved: dict[fx.Node, int] = {}
+    for node, number in place.items():
+        if str(node.target) == DEQUANTIZE and len(node.users) == 1:
+            target = place.get(next(iter(node.users)), number)
+            if target != number:
+                moved[node] = target
+    arrived: dict[int, list[fx.Node]] = {}
+    for node, target in moved.items():
+        arrived.setdefault(target, []).append(node)
+    kept = [[node for node in group if node not in moved] for group in groups]
+    return [[*arrived.get(number, ()), *group] for number, group in enumerate(kept) if group]
 
 
 def _one_group_an_operator(

@@ -229,8 +229,24 @@ def _delegates(file: ProgramData) -> list[SizeEntry]:
 
 
 def _named_data(file: ProgramData) -> list[SizeEntry]:
-    return [
-        SizeEntry("named data", named.key or "", "", (), len(file.segments[named.segment_index]))
-        for named in file.program.named_data or ()
-        if named.segment_index < len(file.segments)
-    ]
+    """Bytes by name; what shares its bytes with a constant or another name has no size here."""
+    entries = []
+    seen: set[int] = set()
+    for named in file.program.named_data or ():
+        if named.segment_index >= len(file.segments):
+            continue
+        is_shared = named.segment_index in seen or _is_within_constants(file, named.segment_index)
+        seen.add(named.segment_index)
+        size = 0 if is_shared else len(file.segments[named.segment_index])
+        entries.append(SizeEntry("named data", named.key or "", "", (), size))
+    return entries
+
+
+def _is_within_constants(file: ProgramData, index: int) -> bool:
+    """Whether a segment is a part of the one that holds the constants."""
+    table, places = file.program.constant_segment, file.program.segments or ()
+    if table is None or index == table.segment_index or table.segment_index >= len(places):
+        return False
+    constants, place = places[table.segment_index], places[index]
+    end = constants.offset + constants.size
+    return constants.offset <= place.offset and place.offset + place.size <= end and place.size > 0

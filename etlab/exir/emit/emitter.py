@@ -121,12 +121,16 @@ class _Shared:
         return Emission(program, segments, self.constants, self.state)
 
     def _place_named(self, segments: list[Segment]) -> list[schema.NamedData]:
-        """One segment per distinct content; several names may share it."""
+        """One segment per distinct content; several names, and a constant, may share it."""
         places: dict[bytes, int] = {}
         entries: list[schema.NamedData] = []
         for key, value in self._named.items():
             if value not in places:
                 places[value] = len(segments)
-                segments.append(Segment(len(value), [(0, value)]))
+                offset = self.constants.find(value)
+                if offset is None:
+                    segments.append(Segment(len(value), [(0, value)]))
+                else:  # a kernel and a delegate share a weight
+                    segments.append(Segment(len(value), [], within=(0, offset)))
             entries.append(schema.NamedData(key, places[value]))
         return entries

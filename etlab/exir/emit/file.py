@@ -32,11 +32,13 @@ class Segment:
         size: bytes of the segment.
         pieces: buffers with their offsets in the segment, ascending; gaps are zero.
         alignment: of its start, beyond that of all segments.
+        within: an earlier segment and an offset in it where the same bytes lie; nothing is written.
     """
 
     size: int
     pieces: Sequence[tuple[int, Any]]
     alignment: int = 1
+    within: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,10 @@ def assemble(
     places: list[DataSegment] = []
     end = 0
     for segment in segments:
+        if segment.within is not None:
+            holder, offset = segment.within
+            places.append(DataSegment(places[holder].offset + offset, segment.size))
+            continue
         start = _align(end, max(alignment, segment.alignment))
         places.append(DataSegment(start, segment.size))
         end = start + segment.size
@@ -108,6 +114,8 @@ def assemble(
     chunks: list[Any] = [bytes(flatbuffer)]
     position = len(flatbuffer)
     for place, segment in zip(places, segments, strict=True):
+        if segment.within is not None:
+            continue
         for offset, piece in segment.pieces:
             start = base + place.offset + offset
             if start > position:

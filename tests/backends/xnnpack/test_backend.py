@@ -7,6 +7,7 @@ from interop.xnnpack import check, node_names, payloads
 from torch import nn
 from torch.export import Dim
 
+import etlab
 from etlab.backends.xnnpack import XnnpackPartitioner
 from etlab.testing_backends import lowered_modules
 
@@ -189,3 +190,25 @@ def test_hardswish_and_padding_of_one_model_with_dynamic_batch():
         dynamic_shapes=({0: ROWS},),
     )
     assert "Hardswish" in node_names(edge)
+
+
+def test_a_weight_that_a_kernel_uses_too_is_stored_once():
+    class TiedEmbedding(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.head = nn.Embedding(500, 16), nn.Linear(16, 500, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, x):
+            return self.head(self.embedding(x))
+
+    torch.manual_seed(0)
+    model, tokens = TiedEmbedding(), torch.arange(7)
+    edge = check(model, tokens, is_whole=False)
+    (module,) = lowered_modules(edge)
+    assert len(module.named_data) == 1
+    run = etlab.export(model, (tokens,), partitioner="xnnpack")
+    weight = model.embedding.weight
+    assert len(run.file.data) < 1.5 * weight.numel() * weight.element_size()
+    report = run.size()
+    assert sum(entry.nbytes for entry in report.entries) == len(run.file.data)

@@ -215,3 +215,28 @@ def test_integers_cross_the_borders_of_delegates():
     (graph,) = payloads(edge)
     externals = [v for v in graph.xvalues if tensor_of(v).flags]
     assert all(isinstance(value.xvalue_union, QuantizedTensorValue) for value in externals)
+
+
+def test_a_residual_crosses_a_kernel_as_integers():
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
+
+        def forward(self, x):
+            y = self.first(x) + x
+            return self.second(F.layer_norm(y, (8,))) + y
+
+    torch.manual_seed(0)
+    inputs = (_random(3, 8),)
+    quantized = _quantize(Block(), inputs, is_per_channel=True)
+    edge = _check(quantized, inputs, steps=2, is_whole=False)
+    assert nodes_left(edge) == ["aten.native_layer_norm.default"]
+    second = payloads(edge)[1]
+    sums = [node for node in second.xnodes if type(node.xnode_union).__name__ == "Add"]
+    quantized_ids = {
+        tensor_of(v).id_out
+        for v in second.xvalues
+        if isinstance(v.xvalue_union, QuantizedTensorValue)
+    }
+    assert {sums[0].xnode_union.input1_id, sums[0].xnode_union.input2_id} <= quantized_ids
