@@ -52,7 +52,7 @@ class Method {
   // from any thread.
   void interrupt() { interrupt_.store(true, std::memory_order_relaxed); }
 
-  // From the next run on, finds mistakes of the memory plan (see memory_check.h). Runs become slower.
+  // From the next run on, finds mistakes of the memory plan (memory_check.h). Runs become slower.
   void check_memory();
 
   // Waits for the current run, then calls `body` with the named mutable buffers.

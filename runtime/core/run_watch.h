@@ -4,8 +4,8 @@
 
 namespace etlab {
 
-// Looks over a method's shoulder while it runs. Each call may throw an Error, which ends the run; the
-// next one begins with `begin_run` again.
+// Looks over a method's shoulder while it runs. Each call may throw an Error, which ends the run;
+// the next one begins with `begin_run` again.
 class RunWatch {
  public:
   virtual ~RunWatch() = default;
