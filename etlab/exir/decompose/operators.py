@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
+from etlab.exir import extended_operators
 from etlab.exir.ops import PRIM_OPERATORS, find_out_variant
 from etlab.exir.recurrent import RECURRENT
 
@@ -30,16 +31,19 @@ def qualified_name(operator: OpOverload) -> str:
 
 @functools.cache
 def has_kernel(operator: OpOverload) -> bool:
-    """Whether the official runtime has a kernel for the out variant of `operator`.
+    """Whether the official runtime, or only ours, has a kernel for the out variant of `operator`.
 
-    Operators of namespaces other than aten count when they have an out variant at all: their
-    author brings the kernel. Those of torchao have one only in backends.
+    Those that only ours has are refused at emission where they are not allowed. Operators of
+    namespaces other than aten count when they have an out variant at all: their author brings the
+    kernel. Those of torchao have one only in backends.
     """
     if operator in PRIM_OPERATORS:
         return True
     variant = find_out_variant(operator)
     return variant is not None and (
-        variant.is_official or operator.namespace not in _WITHOUT_OWN_KERNELS
+        variant.is_official
+        or variant.full_name in extended_operators.NAMES
+        or operator.namespace not in _WITHOUT_OWN_KERNELS
     )
 
 

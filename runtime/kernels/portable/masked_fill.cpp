@@ -14,10 +14,11 @@ void fill_where(Context& context, const char* op, const Tensor& self, const Tens
   out.resize(broadcast_sizes(op, self.sizes(), mask.sizes()));
   dispatch<ComputeTypes>(compute_type(self.type()), op, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
+    // The mask as bytes: compilers do not vectorise loads of bool.
     elementwise<T>(
         context, op, {out, self.type()},
-        [](T x, bool is_masked, T filling) { return is_masked ? filling : x; }, as<T>(self),
-        as<bool>(mask), as<T>(value, self.type()));
+        [](T x, uint8_t is_masked, T filling) { return is_masked != 0 ? filling : x; },
+        as<T>(self), as<uint8_t>(mask), as<T>(value, self.type()));
   });
 }
 

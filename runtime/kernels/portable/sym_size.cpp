@@ -21,6 +21,8 @@ Scalar local_scalar_dense(Context&, const Tensor& self) {
   const char* op = "aten::_local_scalar_dense";
   ETLAB_CHECK(self.numel() == 1, kInvalidArgument, op, ": expected one element, got ",
               describe(self));
+  ETLAB_CHECK(!is_complex(self.type()), kNotSupported, op,
+              ": a program has no complex numbers, only tensors of them; got ", describe(self));
   const Walk walk(self);
   if (is_floating(self.type())) {
     double value;

@@ -13,11 +13,12 @@ void where_out(Context& context, const Tensor& condition, const Tensor& self, co
   const ScalarType common = result_type(self, other);
   check_can_cast(op, common, out);
   out.resize(broadcast_sizes(op, condition.sizes(), self.sizes(), other.sizes()));
-  dispatch<ComputeTypes>(compute_type(common), op, [&](auto tag) {
+  dispatch<Concat<ComputeTypes, ComplexTypes>>(compute_type(common), op, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
+    // The condition as bytes: compilers do not vectorise loads of bool.
     elementwise<T>(
-        context, op, {out, common}, [](bool is_self, T a, T b) { return is_self ? a : b; },
-        as<bool>(condition), as<T>(self, common), as<T>(other, common));
+        context, op, {out, common}, [](uint8_t is_self, T a, T b) { return is_self != 0 ? a : b; },
+        as<uint8_t>(condition), as<T>(self, common), as<T>(other, common));
   });
 }
 
