@@ -104,6 +104,13 @@ class Rows(torch.nn.Module):
         return result * 2.0
 
 
+class Sorted(torch.nn.Module):
+    """One operator that takes long and is not shared among threads."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.topk(x, 900).values
+
+
 def _floats(*sizes: int) -> torch.Tensor:
     return torch.randn(sizes, generator=torch.Generator().manual_seed(sum(sizes)))
 
@@ -124,6 +131,7 @@ MODELS: dict[str, tuple[Callable[[], torch.nn.Module], tuple[Any, ...], dict[str
     "update": (Update, (_floats(2, 3), _floats(2, 3)), {}, None),
     "slow_counter": (SlowCounter, (_floats(300, 300),), {}, None),
     "rows": (Rows, (_floats(4, 3), _floats(3)), {}, None),
+    "sorted": (Sorted, (_floats(2000, 1000),), {}, None),
     "views": (Views, (_floats(15),), {}, None),
     "branches": (Branches, (torch.tensor(True), _floats(3)), {}, None),
     "scaled": (Scaled, (_floats(3), 0.5), {}, None),

@@ -65,6 +65,18 @@ def test_interrupt_stops_a_run_from_another_thread(long_method):
     assert "method 'forward', instruction" in str(result[0])
 
 
+def test_interrupt_stops_a_program_of_one_long_operator(load, example):
+    _, args, _ = example("sorted")
+    method = load("sorted", "etlab").load_method("forward")
+    thread, result = _run_in_thread(lambda: [method.execute(args) for _ in range(20)])
+    deadline = time.monotonic() + 60
+    while thread.is_alive() and time.monotonic() < deadline:
+        time.sleep(0.02)
+        method.interrupt()
+    thread.join()
+    assert isinstance(result[0], errors.InterruptedExecutionError)
+
+
 def test_method_runs_again_after_an_interrupt(long_method):
     method, inputs = long_method
     expected = method.execute(inputs)[0]

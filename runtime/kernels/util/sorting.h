@@ -26,7 +26,7 @@ void for_each_ordered_lane(Context& context, const Tensor& self, DimMask dims, c
   if (lanes.kept.count() == 0 || length == 0) return;
   auto* scratch = context.allocate<Ranked<T>>(length);
   for (int64_t lane = 0; lane < lanes.kept.count(); ++lane) {
-    context.check_interrupted();
+    context.count_steps(length);
     const T* first = self.data<T>() + lanes.kept.offset(lane);
     int64_t i = 0;
     ReducedValues<T>(first, lanes.reduced).for_each([&](T value) {
