@@ -6,6 +6,8 @@ weights, is exported anew and lowered again: the "second" figure, for which etla
 a whole stage. Medians over the rounds; the ratio is official / etlab of the same figure.
 
     python benchmarks/lowering.py [--rounds 3] [--models FILE.py] [MODEL ...]
+    python benchmarks/lowering.py --growth       how the time grows with the graph
+    python benchmarks/lowering.py --recurrent    LSTM and GRU over long sequences
 """
 
 import argparse
@@ -95,13 +97,124 @@ def compare(model_name: str, models: Path, rounds: int) -> bool:
     return holds
 
 
+def chain(operators: int) -> Any:
+    """A module of small operators: residuals, views, splits, reductions, equal calls."""
+    import torch
+
+    class Chain(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            y = x
+            for _ in range(operators // 19):
+                first, second = (y * x).relu().reshape(-1).view(5, 6).t().chunk(2, 0)
+                mean = (first + second.exp()).mean(1, keepdim=True)
+                y = torch.cat([first, second.exp()], 0).t() * 0.5 + mean.sum() + x.exp()
+            return y
+
+    return Chain()
+
+
+def measure_growth(operators: int) -> dict[str, Any]:
+    """Lower a chain of small operators once, cold."""
+    import torch
+
+    from etlab.exir import to_edge_transform_and_lower
+
+    torch.set_num_threads(1)
+    program = torch.export.export(chain(operators), (torch.randn(5, 6),), strict=False)
+    count = sum(node.op == "call_function" for node in program.graph.nodes)
+    begin = time.perf_counter()
+    manager = to_edge_transform_and_lower(program)
+    buffer = manager.to_executorch().buffer
+    seconds = time.perf_counter() - begin
+    passes = {record.name: round(record.seconds, 3) for record in manager.pass_records()}
+    return {"operators": count, "seconds": seconds, "bytes": len(buffer), "passes": passes}
+
+
+def growth(rounds: int) -> bool:
+    """Print how lowering time grows; False when a bar is missed."""
+    per_operator: list[float] = []
+    holds = True
+    for wanted in (600, 1200, 3000, 6000):
+        runs = [in_fresh_process("growth", str(wanted), DEFAULT_MODELS) for _ in range(rounds)]
+        seconds = statistics.median(run["seconds"] for run in runs)
+        count = runs[0]["operators"]
+        per_operator.append(seconds / count)
+        verdict = ""
+        if wanted == 600:
+            holds = seconds <= 1.5
+            verdict = f"bar 1.5 s: {'held' if holds else 'MISSED'}"
+        print(
+            f"{count:6} operators  {seconds:7.3f} s  {1e6 * seconds / count:6.0f} us each  "
+            f"{runs[0]['bytes']:9} bytes  {verdict}  {runs[0]['passes']}"
+        )
+    is_linear = max(per_operator) <= 2 * per_operator[0]
+    print(f"linear within a factor of 2: {'held' if is_linear else 'MISSED'}")
+    return holds and is_linear
+
+
+def recurrent() -> None:
+    """Print what recurrent layers cost: lowering, size, and a run beside eager and official."""
+    import torch
+
+    from etlab.exir import to_edge_transform_and_lower
+    from etlab.exir.recurrent import recurrent_layers_whole
+    from etlab.numerics.official import OfficialRuntime, is_available
+    from etlab.runtime import Runtime
+
+    torch.set_num_threads(1)
+
+    def timed(function: Any) -> tuple[float, Any]:
+        result = function()
+        begin = time.perf_counter()
+        result = function()
+        return time.perf_counter() - begin, result
+
+    for layer in (torch.nn.LSTM, torch.nn.GRU):
+        for steps in (256, 1000):
+            torch.manual_seed(0)
+            model, x = layer(64, 64, batch_first=True).eval(), torch.randn(1, steps, 64)
+            begin = time.perf_counter()
+            with recurrent_layers_whole():
+                exported = torch.export.export(model, (x,), strict=False)
+            middle = time.perf_counter()
+            program = to_edge_transform_and_lower(exported).to_executorch()
+            end = time.perf_counter()
+            buffer = bytes(program.buffer)
+            method = Runtime.get().load_program(buffer).load_method("forward")
+            with torch.no_grad():
+                eager, expected = timed(lambda model=model, x=x: model(x)[0])
+            own, outputs = timed(lambda method=method, x=x: method.execute([x]))
+            error = (outputs[0] - expected).abs().max().item()
+            text = f"native {own * 1e3:6.1f} ms (error {error:.0e})"
+            if is_available():
+                with OfficialRuntime(buffer) as official:
+                    theirs, outputs = timed(lambda o=official, x=x: o.execute([x]))
+                error = (outputs[0] - expected).abs().max().item()
+                text += f"  official {theirs * 1e3:6.1f} ms (error {error:.0e})"
+            print(
+                f"{layer.__name__:5} {steps:5} steps  export {middle - begin:5.2f} s  lowering "
+                f"{end - middle:6.3f} s  {len(program.memory_plan().steps)} instructions  "
+                f"{len(buffer)} bytes  eager {eager * 1e3:6.1f} ms  {text}"
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="MODEL", default=list(BARS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--models", type=Path, default=DEFAULT_MODELS)
+    parser.add_argument("--growth", action="store_true", help="time against size of the graph")
+    parser.add_argument("--recurrent", action="store_true", help="LSTM and GRU")
     parser.add_argument("--measure", metavar="PACKAGE", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.recurrent:
+        recurrent()
+        return
+    if arguments.growth:
+        sys.exit(0 if growth(arguments.rounds) else 1)
+    if arguments.measure == "growth":
+        print(json.dumps(measure_growth(int(arguments.names[0]))))
+        return
     if arguments.measure:
         print(json.dumps(measure(arguments.measure, arguments.names[0], arguments.models)))
         return

@@ -383,9 +383,9 @@ def _residual_chain(blocks):
 def test_grouping_time_grows_linearly():
     def seconds(blocks):
         graph, taken = _residual_chain(blocks)
-        begin = time.perf_counter()
+        begin = time.process_time()
         group_supported(graph.nodes, taken.__contains__)
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
     seconds(50)
     small = min(seconds(125) for _ in range(3))

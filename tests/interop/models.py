@@ -180,6 +180,11 @@ def _cut(x: torch.Tensor) -> Any:
     return *x.chunk(2, 1), *x[:, :2].unbind(1), *x.split([1, 5], 1)
 
 
+def _sized(x: torch.Tensor) -> Any:
+    n = x.shape[0]
+    return x / n**2, x * n**0.5, x * torch._sym_sqrt(n), n**3, n // 2, x[: n - 1], n * 0.5
+
+
 def _running(x: torch.Tensor) -> Any:
     return torch.sort(x, stable=True, descending=True), torch.cumprod(x, 0), x.median(1)
 
@@ -215,6 +220,11 @@ MODELS: dict[str, Model] = {
         lambda: Function(_running),
         [(seeded(n, m).round(),) for n, m in ((3, 90), (2, 5), (4, 99))],
         (({0: Dim("n", max=4), 1: Dim("m", max=99)},),),
+    ),
+    "arithmetic on sizes": Model(
+        lambda: Function(_sized),
+        [(seeded(n, 2),) for n in (4, 3, 9)],
+        (({0: Dim("n", min=3, max=9)},),),
     ),
     "numbers out of tensors": Model(
         lambda: Function(_item), [(seeded(6), torch.tensor(3)), (seeded(6), torch.tensor(1))]

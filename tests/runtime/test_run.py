@@ -6,7 +6,9 @@ from etlab import errors
 from etlab.testing import assert_same
 
 
-@pytest.mark.parametrize("name", ["mlp", "add", "image", "dynamic", "nested", "scaled"])
+@pytest.mark.parametrize(
+    "name", ["mlp", "add", "image", "dynamic", "nested", "scaled", "views", "rows", "branches"]
+)
 def test_program_computes_what_eager_does(load, example, compiler, name):
     module, args, kwargs = example(name)
     method = load(name, compiler).load_method("forward")
@@ -286,8 +288,8 @@ def test_numbers_must_be_the_exported_ones(load):
         method.execute([x, 0.75])
 
 
-def test_both_branches_run_one_after_the_other(load, example):
+def test_both_branches_run_one_after_the_other(load, example, compiler):
     module, (_, x), _ = example("branches")
-    method = load("branches").load_method("forward")
+    method = load("branches", compiler).load_method("forward")
     for flag in (True, False, True):
         assert_same(method.execute([torch.tensor(flag), x])[0], module(torch.tensor(flag), x))

@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 
 from etlab.errors import LoweringError
 from etlab.exir.decompose.aliases import Aliases, BeyondWalkError
+from etlab.exir.decompose.numbers import lower_number
 from etlab.exir.decompose.operators import (
     copy_variant,
     functional_variant,
@@ -341,7 +342,7 @@ class Walk:
                 elif isinstance(target, HigherOrderOperator):
                     env[node] = lower_higher_order(self, target, args, kwargs, val)
                 else:
-                    env[node] = self.raw(target, args, kwargs, val)
+                    env[node] = lower_number(self, target, args, val)
             except (LoweringError, BeyondWalkError):
                 raise
             except Exception as error:

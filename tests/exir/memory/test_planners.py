@@ -81,11 +81,11 @@ def test_greedy_stays_quick_with_thousands_of_tensors() -> None:
 
     def seconds(count: int) -> float:
         chain = [Interval(16 * (1 + step % 7), step, step + 3) for step in range(count)]
-        begin = time.perf_counter()
+        begin = time.process_time()
         greedy(chain)
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
-    assert seconds(8000) < 100 * max(seconds(500), 1e-3)
+    assert seconds(8000) < 100 * max(min(seconds(500) for _ in range(3)), 1e-3)
 
 
 def test_a_plan_that_overlaps_is_refused_by_name() -> None:
