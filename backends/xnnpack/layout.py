@@ -63,29 +63,36 @@ class _Graph:
 
     def components(self) -> Iterator[list[Step]]:
         """Open steps that hang together."""
-        seen: set[Step] = set()
+        seen_steps: set[Step] = set()
+        seen_tensors: set[Tensor] = set()
         for start in self.free:
-            if start in seen:
+            if start in seen_steps:
                 continue
-            seen.add(start)
+            seen_steps.add(start)
             found, stack = [], [start]
             while stack:
                 step = stack.pop()
                 found.append(step)
-                for other in self._next_to(step):
-                    if isinstance(other, Step) and other not in seen:
-                        seen.add(other)
+                tensors = [t for t in self.touching(step) if t not in seen_tensors]
+                seen_tensors.update(tensors)
+                for other in self._around(tensors):
+                    if isinstance(other, Step) and other not in seen_steps:
+                        seen_steps.add(other)
                         stack.append(other)
             yield found
 
-    def _next_to(self, step: Step) -> Iterator[Step | Layout]:
-        for tensor in self.touching(step):
+    def _around(self, tensors: Iterable[Tensor]) -> Iterator[Step | Layout]:
+        for tensor in tensors:
             yield self.makers[tensor]
             yield from self.users.get(tensor, ())
 
+    def tensors_of(self, steps: Iterable[Step]) -> list[Tensor]:
+        """What open steps make and use, each once."""
+        return list(dict.fromkeys(t for step in steps for t in self.touching(step)))
+
     def neighbours(self, steps: Iterable[Step]) -> set[Layout]:
         """The decided orders around open steps."""
-        return {o for step in steps for o in self._next_to(step) if isinstance(o, Layout)}
+        return {o for o in self._around(self.tensors_of(steps)) if isinstance(o, Layout)}
 
 
 def _has_two_orders(step: Step) -> bool:
@@ -113,7 +120,7 @@ def _cut(graph: _Graph, steps: list[Step]) -> None:
     network: Any = networkx.DiGraph()
     network.add_nodes_from((_PLAIN, _LAST))
     copies = count()
-    for tensor in dict.fromkeys(t for step in steps for t in graph.touching(step)):
+    for tensor in graph.tensors_of(steps):
         maker, users = graph.makers[tensor], graph.users.get(tensor, [])
         if not users:
             continue

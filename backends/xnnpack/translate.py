@@ -57,15 +57,14 @@ def translate(edge: EdgeGraph) -> Steps:
         if is_getitem(node):
             source: Any = node.args[0]
             results = translation.results[source]
-            translation.results[node] = (
-                results[node.args[1]] if isinstance(results, tuple) else results
-            )
+            picked = results[node.args[1]] if isinstance(results, tuple) else results
+            translation.add_result(node, picked)
             continue
         rule = rules.get(str(node.target))
         if rule is None:
             raise LoweringError(f"XNNPACK: no rule translates {node.target} ('{node.name}')")
         translation.current = node
-        translation.results[node] = rule.translate(translation, node)
+        translation.add_result(node, rule.translate(translation, node))
     return translation.finish()
 
 
@@ -93,6 +92,7 @@ class Translation:
         self._edge = edge
         self.constants = constant_placeholders(edge)
         self.plan = plan_quantized(edge.graph, self.constants)
+        self._names: dict[Tensor, list[fx.Node]] = {}
         self._floats: dict[Tensor, Tensor] = {}
         self._rows: dict[tuple[fx.Node, int], Tensor] = {}
         self.results: dict[fx.Node, Any] = {}
@@ -117,6 +117,12 @@ class Translation:
             external=place,
             fixed=order_of_strides(val.shape, val.stride()),
         )
+
+    def add_result(self, node: fx.Node, result: Any) -> None:
+        """Note what a node became."""
+        self.results[node] = result
+        if isinstance(result, Tensor):
+            self._names.setdefault(result, []).append(node)
 
     def tensor(self, node: Any) -> Tensor:
         """What a node became, in the form that the current operator computes with.
@@ -275,6 +281,18 @@ class Translation:
             by_elements=True,
         )
 
+    def reshape_last(self, tensor: Tensor, sizes: Sequence[Any]) -> Tensor:
+        """Reshape where both sides have their channels (dimension 1) innermost."""
+        shape = [sizes[0], *sizes[2:], sizes[1]]
+        shape = [size if isinstance(size, int) else 0 for size in shape]
+        return self.emit(
+            "StaticReshape",
+            {"input_id": tensor},
+            self.like(tensor, sizes),
+            layout=Layout.CHANNELS_LAST,
+            fields={"num_dims": len(shape), "new_shape": tuple(shape)},
+        )
+
     def slice(self, tensor: Tensor, dim: int, begin: int, size: Any) -> Tensor:
         """`size` elements of a dimension."""
         rank, sizes = tensor.rank, list(tensor.sizes)
@@ -341,7 +359,10 @@ class Translation:
         """
         tensor = self.results.get(node)
         maker = self._makers.get(tensor) if isinstance(tensor, Tensor) else None
-        if maker is None or maker.kind not in _LIMITED or len(node.users) != 1:
+        if tensor is None or maker is None or maker.kind not in _LIMITED:
+            return None
+        # Conversions that were taken along are other names of the tensor: none may be seen.
+        if any(len(name.users) != 1 for name in self._names[tensor]):
             return None
         low, high = maker.limits or (float("-inf"), float("inf"))
         low, high = min(max(low, lowest), highest), min(max(high, lowest), highest)

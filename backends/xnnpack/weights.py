@@ -55,6 +55,8 @@ def pack_nibbles(elements: torch.Tensor) -> torch.Tensor:
 def bias(translation: Translation, node: fx.Node, given: Any, source: Tensor) -> Tensor | None:
     """The bias of a layer: float32, or 32-bit integers where input and weight are integers.
 
+    Integers are rounded as `quantized_decomposed.quantize_per_channel` and `_per_tensor` do it.
+
     Args:
         translation: the subgraph.
         node: the layer.
@@ -71,11 +73,11 @@ def bias(translation: Translation, node: fx.Node, given: Any, source: Tensor) ->
     step = source.quantization.scale
     if isinstance(weight.quantization, PerChannel):
         scales = weight.quantization.scales * step
-        integers = torch.round(value.float() / scales)
+        integers = torch.round(value.float() * (1.0 / scales))
         return Tensor(tuple(value.shape), Datatype.QCINT32, PerChannel(scales, 0), _int32(integers))
     assert isinstance(weight.quantization, PerTensor)
     scale = weight.quantization.scale * step
-    integers = torch.round(value.double() / scale)
+    integers = torch.round(value.float() * (1.0 / scale))
     return Tensor(tuple(value.shape), Datatype.QINT32, PerTensor(scale, 0), _int32(integers))
 
 

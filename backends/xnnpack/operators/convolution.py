@@ -88,7 +88,7 @@ def _convolution(translation: Translation, node: fx.Node) -> Tensor:
         fields=fields,
         fixed_inputs=("filter_id", "bias_id"),
     )
-    return _as_sequence(translation, output, result) if is_sequence else output
+    return translation.reshape_last(output, sizes) if is_sequence else output
 
 
 def _integers(translation: Translation, node: fx.Node) -> Weight | None:
@@ -103,24 +103,7 @@ def _as_picture(translation: Translation, tensor: Tensor) -> Tensor:
     if tensor.rank == 4:
         return tensor
     batch, channels, length = tensor.sizes
-    return _reshape_last(translation, tensor, (batch, channels, 1, length))
-
-
-def _as_sequence(translation: Translation, tensor: Tensor, result: Tensor) -> Tensor:
-    return _reshape_last(translation, tensor, result.sizes)
-
-
-def _reshape_last(translation: Translation, tensor: Tensor, sizes: tuple[Any, ...]) -> Tensor:
-    """Reshape where both sides have their channels innermost."""
-    shape = [sizes[0], *sizes[2:], sizes[1]]
-    shape = [size if isinstance(size, int) else 0 for size in shape]
-    return translation.emit(
-        "StaticReshape",
-        {"input_id": tensor},
-        translation.like(tensor, sizes),
-        layout=Layout.CHANNELS_LAST,
-        fields={"num_dims": len(shape), "new_shape": tuple(shape)},
-    )
+    return translation.reshape_last(tensor, (batch, channels, 1, length))
 
 
 def _pair(name: str, values: Any, missing: int) -> dict[str, int]:

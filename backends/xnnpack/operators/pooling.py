@@ -131,37 +131,6 @@ def _average_pool(translation: Translation, node: fx.Node) -> Tensor:
     return _pool(translation, "AvgPooling2d", source, sizes, fields)
 
 
-def _why_not_mean(node: fx.Node, context: Context) -> str | None:
-    source = node.all_input_nodes[0].meta["val"]
-    dims: Any = argument(node, 1, "dim") or []
-    if source.dim() != 4 or sorted(dim % 4 for dim in dims) != [2, 3]:
-        return (
-            f"it averages dimensions {list(dims)} of {source.dim()}, XNNPACK averages height and"
-            " width of (batch, channels, height, width)"
-        )
-    if argument(node, 3, "dtype") not in (None, source.dtype):
-        return "it changes the dtype: convert before or after the mean"
-    if not argument(node, 2, "keepdim", False) and symbols(source.shape[:2]) > 1:
-        return "batch and channels both vary: XNNPACK infers one size only"
-    return None
-
-
-@rule(aten.mean.dim, why_not=_why_not_mean)
-def _mean(translation: Translation, node: fx.Node) -> Tensor:
-    source = translation.tensor(node.args[0])
-    sizes = (*source.sizes[:2], 1, 1)
-    average = translation.unary(
-        "GlobalAvgPooling2d",
-        source,
-        translation.like(translation.result(node), sizes),
-        layout=Layout.CHANNELS_LAST,
-        fields={"flags": KEEP_DIMS},
-    )
-    return (
-        average if argument(node, 2, "keepdim", False) else translation.reshape(average, sizes[:2])
-    )
-
-
 def _why_not_resize(node: fx.Node, context: Context) -> str | None:
     source, result = node.all_input_nodes[0].meta["val"], node.meta["val"]
     if symbols((*source.shape[2:], *result.shape[2:])):

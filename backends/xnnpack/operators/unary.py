@@ -1,5 +1,6 @@
 """Operators on the elements of one tensor."""
 
+import math
 from typing import Any
 
 import torch
@@ -42,17 +43,33 @@ rule(aten.hardswish.default, is_kept=True)(_plainly("Hardswish"))
 
 
 def _why_not_gelu(node: fx.Node, context: Context) -> str | None:
-    if argument(node, 1, "approximate", "none") != "none":
-        return (
-            "it is the tanh form of GELU and the payload has only the exact one, which differs by"
-            " up to 5e-4: use nn.GELU() if the model can do with it"
-        )
     if node.meta["val"].dtype is torch.float16:
         return "XNNPACK has no GELU in float16: compute it in float32"
     return None
 
 
-rule(aten.gelu.default, why_not=_why_not_gelu)(_plainly("Gelu"))
+@rule(aten.gelu.default, why_not=_why_not_gelu)
+def _gelu(translation: Translation, node: fx.Node) -> Tensor:
+    """The payload's GELU is the exact one; the tanh form is spelled out.
+
+    `x / 2 * (1 + tanh(x * (k + 0.044715 * k * x ** 2)))` with `k = sqrt(2 / pi)`
+    """
+    source, result = translation.tensor(node.args[0]), translation.result(node)
+    if argument(node, 1, "approximate", "none") == "none":
+        return translation.unary("Gelu", source, result)
+
+    def compute(kind: str, first: Tensor, second: Tensor | float | None = None) -> Tensor:
+        output = translation.like(source, source.sizes)
+        if second is None:
+            return translation.unary(kind, first, output)
+        operand = second if isinstance(second, Tensor) else translation.tensor(second)
+        return translation.binary(kind, first, operand, output)
+
+    scale = math.sqrt(2 / math.pi)
+    inner = compute("Multiply", compute("Square", source), 0.044715 * scale)
+    inner = compute("Multiply", compute("Add", inner, scale), source)
+    gate = compute("Add", compute("Tanh", inner), 1.0)
+    return translation.binary("Multiply", compute("Multiply", source, 0.5), gate, result)
 
 
 def _limits(node: fx.Node) -> tuple[float, float]:

@@ -240,3 +240,20 @@ def test_a_residual_crosses_a_kernel_as_integers():
         if isinstance(v.xvalue_union, QuantizedTensorValue)
     }
     assert {sums[0].xnode_union.input1_id, sums[0].xnode_union.input2_id} <= quantized_ids
+
+
+def test_a_limit_of_one_user_does_not_reach_another():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Conv2d(3, 4, 3)
+
+        def forward(self, x):
+            y = self.layer(x)
+            return F.hardtanh(y, -0.2, 0.2) + F.max_pool2d(y, 3, 1, 1)
+
+    torch.manual_seed(0)
+    inputs = (_random(1, 3, 6, 6),)
+    quantized = _quantize(Model(), inputs, is_per_channel=False)
+    edge = _check(quantized, inputs, steps=2)
+    assert "Clamp" in node_names(edge)
