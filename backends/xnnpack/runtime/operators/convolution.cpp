@@ -1,0 +1,188 @@
+#include <cstring>
+
+#include "backends/xnnpack/runtime/operator.h"
+#include "backends/xnnpack/runtime/operators/convolution_node.h"
+#include "backends/xnnpack/runtime/operators/quantized_matrix.h"
+#include "runtime/core/checked.h"
+#include "runtime/kernels/optimized/image_gemm.h"
+#include "runtime/kernels/optimized/instruction_set.h"
+
+namespace etlab {
+namespace {
+
+// Below so many channels whole windows are copied into rows, with fewer, longer sums.
+constexpr int64_t kFewChannels = 16;
+constexpr int64_t kGatheredRows = 56;
+
+struct PackedGroups : PackedWeights {
+  std::vector<ImageWeights> groups;
+};
+
+PackedGroups pack_groups(const float* filter, const ConvolutionNode& node) {
+  PackedGroups packed;
+  const int64_t depth = node.window.taps() * node.group_inputs;
+  for (int64_t g = 0; g < node.groups; ++g) {
+    packed.groups.emplace_back(filter + g * node.group_outputs * depth, node.group_outputs, depth,
+                               ImageWeights::Order::kColumnsFirst);
+  }
+  return packed;
+}
+
+// A convolution, or a transposed one, as products of input pixels with packed weights.
+class Convolution : public Operator {
+ public:
+  Convolution(OperatorBuilder& builder, const ConvolutionNode& node)
+      : node_(node),
+        is_limited_(builder.is_limited()),
+        lower_(builder.lower()),
+        upper_(builder.upper()) {
+    const GraphValue& filter = builder.value(node.filter);
+    const WeightKey key{concat("convolution float32 ", node.groups, " ", node.group_outputs, " ",
+                               node.window.taps() * node.group_inputs, " ",
+                               instruction_set_name()),
+                        filter.key,
+                        {filter.constant, bytes_of(filter.type, filter.shape)}};
+    packed_ = shared_weights<PackedGroups>(
+        key, [&] { return pack_groups(filter.constant_as<float>(), node); });
+    const float* bias = node.bias ? builder.value(*node.bias).constant_as<float>() : nullptr;
+    for (int64_t g = 0; g < node.groups; ++g) {
+      const int64_t first = g * node.group_outputs;
+      bias_.push_back(padded_columns(bias == nullptr ? nullptr : bias + first,
+                                     node.group_outputs));
+    }
+    zeros_ = padded_columns(nullptr, node.group_inputs);
+  }
+
+  void reshape(Span<Operand> values) override {
+    sizes_ = node_.sizes(values[node_.in].shape);
+    values[node_.out].shape = node_.output_shape(sizes_);
+    is_gathered_ = !node_.is_transposed && node_.group_inputs < kFewChannels &&
+                   node_.window.taps() > 1;
+    offsets_.clear();
+    if (node_.is_transposed) {
+      offsets_ = transposed_window_offsets(node_.window, sizes_, sizes_.channels);
+    } else if (!node_.window.is_pointwise() && !is_gathered_) {
+      offsets_ = window_offsets(node_.window, sizes_, sizes_.channels);
+    }
+  }
+
+  size_t scratch_bytes(int threads) const override {
+    if (!is_gathered_) return 0;
+    return static_cast<size_t>(threads * kGatheredRows * gathered_depth()) * sizeof(float);
+  }
+
+  void run(const RunContext& run) override {
+    for (int64_t image = 0; image < sizes_.batch; ++image) {
+      for (int64_t group = 0; group < node_.groups; ++group) run_group(run, image, group);
+    }
+  }
+
+ private:
+  int64_t gathered_depth() const { return node_.window.taps() * node_.group_inputs; }
+
+  void run_group(const RunContext& run, int64_t image, int64_t group) const {
+    const int64_t outputs = node_.groups * node_.group_outputs;
+    ImageGemm problem;
+    problem.input = run.values[node_.in].as<float>() +
+                    image * sizes_.input_pixels() * sizes_.channels + group * node_.group_inputs;
+    problem.row_stride = sizes_.channels;
+    problem.zeros = reinterpret_cast<const float*>(zeros_.data());
+    problem.rows = sizes_.output_pixels();
+    problem.channels = node_.group_inputs;
+    problem.bias = reinterpret_cast<const float*>(bias_[static_cast<size_t>(group)].data());
+    problem.out = run.values[node_.out].as<float>() + image * sizes_.output_pixels() * outputs +
+                  group * node_.group_outputs;
+    problem.out_stride = outputs;
+    problem.clamp = is_limited_;
+    problem.lower = lower_;
+    problem.upper = upper_;
+    const ImageWeights& weights = packed_->groups[static_cast<size_t>(group)];
+    if (is_gathered_) return run_gathered(run, problem, weights);
+    if (!offsets_.empty()) {
+      problem.offsets = offsets_.data();
+      problem.taps = node_.window.taps();
+    }
+    image_gemm(run.context, problem, weights);
+  }
+
+  void run_gathered(const RunContext& run, const ImageGemm& whole,
+                    const ImageWeights& weights) const {
+    constexpr int64_t kSmallestWork = 1 << 19;
+    const int64_t depth = gathered_depth();
+    const int64_t blocks = (whole.rows + kGatheredRows - 1) / kGatheredRows;
+    const int64_t work = kGatheredRows * depth * weights.columns();
+    auto* scratch = reinterpret_cast<float*>(run.scratch);
+    run.context.parallel_for(
+        blocks, 1 + kSmallestWork / (work + 1), [&](int64_t begin, int64_t end, int worker) {
+          float* rows = scratch + worker * kGatheredRows * depth;
+          ImageGemm part = whole;
+          part.input = rows;
+          part.row_stride = depth;
+          part.channels = depth;
+          for (int64_t block = begin; block < end; ++block) {
+            const int64_t first = block * kGatheredRows;
+            part.rows = std::min(kGatheredRows, whole.rows - first);
+            for (int64_t r = 0; r < part.rows; ++r) {
+              gather(whole.input, first + r, rows + r * depth);
+            }
+            part.out = whole.out + first * whole.out_stride;
+            image_gemm_rows(part, weights, 0, part.rows);
+          }
+        });
+  }
+
+  // The window of one output pixel as a row of floats.
+  void gather(const float* input, int64_t pixel, float* row) const {
+    const Window& w = node_.window;
+    const int64_t channels = node_.group_inputs;
+    const auto bytes = static_cast<size_t>(channels) * sizeof(float);
+    const int64_t top = pixel / sizes_.output_w * w.stride_h - w.pad_top;
+    const int64_t left = pixel % sizes_.output_w * w.stride_w - w.pad_left;
+    const bool is_run = w.dilation_w == 1 && sizes_.channels == channels && left >= 0 &&
+                        left + w.kernel_w <= sizes_.input_w;
+    for (int64_t ky = 0; ky < w.kernel_h; ++ky) {
+      const int64_t y = top + ky * w.dilation_h;
+      const bool has_row = y >= 0 && y < sizes_.input_h;
+      if (has_row && is_run) {
+        std::memcpy(row, input + (y * sizes_.input_w + left) * channels,
+                    bytes * static_cast<size_t>(w.kernel_w));
+        row += w.kernel_w * channels;
+        continue;
+      }
+      for (int64_t kx = 0; kx < w.kernel_w; ++kx) {
+        const int64_t x = left + kx * w.dilation_w;
+        if (has_row && x >= 0 && x < sizes_.input_w) {
+          std::memcpy(row, input + (y * sizes_.input_w + x) * sizes_.channels, bytes);
+        } else {
+          std::memset(row, 0, bytes);
+        }
+        row += channels;
+      }
+    }
+  }
+
+  ConvolutionNode node_;
+  bool is_limited_;
+  float lower_;
+  float upper_;
+  std::shared_ptr<const PackedGroups> packed_;
+  std::vector<AlignedBuffer> bias_;
+  AlignedBuffer zeros_;
+  WindowSizes sizes_;
+  bool is_gathered_ = false;
+  std::vector<int32_t> offsets_;
+};
+
+std::unique_ptr<Operator> make_convolution(OperatorBuilder& builder) {
+  const auto& table = *static_cast<const payload::Convolution*>(builder.node().xnode_union());
+  const GraphValue& in = builder.value(builder.graph().index_of(table.input1_id()));
+  if (is_quantized_operand(in.type)) return make_quantized_convolution(builder, table);
+  const ConvolutionNode node = read_convolution(builder, table);
+  check_float_convolution(builder, node);
+  return std::make_unique<Convolution>(builder, node);
+}
+
+}  // namespace
+ETLAB_XNNPACK_NODE(Conv2d, make_convolution);
+ETLAB_XNNPACK_NODE(ConvTranspose2d, make_convolution);
+}  // namespace etlab

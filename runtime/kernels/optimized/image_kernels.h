@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+
+namespace etlab {
+
+// Pictures with channels innermost (NHWC): a pixel is a row of contiguous channels. Windows are given
+// as pointers to pixels, so that padding is a pointer to a row of zeros and nothing is copied.
+
+constexpr int kMaxImageRows = 7;
+
+// One tile of C = A * B: up to kMaxImageRows rows by a panel of columns, summed over taps and the
+// channels of each.
+struct ImageTile {
+  const float* const* rows;  // (taps, row_step) first channel of each row's pixel
+  int64_t row_step;          // pointers from one tap to the next
+  int64_t taps;
+  int64_t channels;
+  const float* b;  // (taps * channels, panel width)
+  float* c;        // (rows, columns), columns contiguous
+  int64_t c_stride;
+  const float* bias;      // (panel width); not read when C holds the sum so far
+  const float* residual;  // (rows, columns) added at the end, or nullptr
+  int64_t residual_stride;
+  bool accumulate;  // C holds the sum so far
+  bool clamp;       // the result to [lower, upper]
+  float lower;
+  float upper;
+};
+using ImageTileFunction = void (*)(const ImageTile& tile, int columns);
+
+// Up to kDepthwisePixels pixels, every channel with weights of its own.
+constexpr int kDepthwisePixels = 4;
+struct DepthwiseTile {
+  const float* const* rows;  // (taps, kDepthwisePixels)
+  int64_t taps;
+  int64_t channels;
+  const float* weights;  // (taps, channels)
+  const float* bias;     // (channels)
+  float* out;            // (pixels, out_stride)
+  int64_t out_stride;
+  float lower;
+  float upper;
+};
+
+// Four neighbours of a picture and where between them the result lies.
+struct BlendTile {
+  const float* top_left;
+  const float* top_right;
+  const float* bottom_left;
+  const float* bottom_right;
+  float right;   // 0 to 1
+  float bottom;  // 0 to 1
+  float* out;
+  int64_t channels;
+};
+
+struct ImageKernels {
+  int width;          // floats of a vector
+  int panel_vectors;  // vectors of the widest panel
+  int max_rows;       // of a tile
+  ImageTileFunction tile[4][kMaxImageRows];  // [vectors - 1][rows - 1]
+  void (*depthwise)(const DepthwiseTile& tile, int pixels);
+  // out[c] = the largest of rows[i][c], NaN above all; then limited.
+  void (*max_pool)(const float* const* rows, int64_t count, int64_t channels, float lower,
+                   float upper, float* out);
+  // out[c] = scale * sum of rows[i][c]; then limited.
+  void (*average_pool)(const float* const* rows, int64_t count, int64_t channels, float scale,
+                       float lower, float upper, float* out);
+  void (*blend)(const BlendTile& tile);
+};
+
+extern const ImageKernels image_kernels_generic;
+extern const ImageKernels image_kernels_neon;
+extern const ImageKernels image_kernels_avx2;
+extern const ImageKernels image_kernels_avx512;
+
+}  // namespace etlab

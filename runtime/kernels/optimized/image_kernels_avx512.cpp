@@ -1,0 +1,13 @@
+#include "runtime/kernels/optimized/image_kernels.h"
+#include "runtime/kernels/optimized/vec_avx512.h"
+
+namespace {
+constexpr int kPanelVectors = 4;
+constexpr int kTileRows = 7;
+}  // namespace
+
+#include "runtime/kernels/optimized/image_kernels_inl.h"
+
+namespace etlab {
+extern const ImageKernels image_kernels_avx512 = kImageKernels;
+}  // namespace etlab
