@@ -1,4 +1,5 @@
 #include <cstring>
+#include <new>
 #include <optional>
 
 #include "backends/xnnpack/runtime/subgraph.h"
@@ -62,11 +63,26 @@ void widen(uint8_t* data, int64_t count) {
   }
 }
 
+// A table that could not be had is an Error like any other memory.
+template <typename Body>
+auto with_memory_errors(const Body& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    fail(ErrorKind::kOutOfMemory, "tables of an XNNPACK delegate: the memory cannot be had");
+  }
+}
+
 class XnnpackDelegate : public Delegate {
  public:
   explicit XnnpackDelegate(const DelegateDescription& description) : subgraph_(description) {}
 
   void execute(Context& context, Span<Value* const> arguments) override {
+    with_memory_errors([&] { run(context, arguments); });
+  }
+
+ private:
+  void run(Context& context, Span<Value* const> arguments) {
     std::vector<Shape> shapes;
     std::vector<uint8_t*> inputs;
     for (const size_t value : subgraph_.inputs()) {
@@ -88,7 +104,6 @@ class XnnpackDelegate : public Delegate {
     }
   }
 
- private:
   Tensor& argument(Span<Value* const> arguments, size_t index) const {
     const GraphValue& value = subgraph_.graph().value(index);
     ETLAB_CHECK(value.external_id < arguments.size(), kInvalidProgram, "value ", value.id,
@@ -123,7 +138,9 @@ class XnnpackDelegate : public Delegate {
 class XnnpackBackend : public Backend {
  public:
   std::unique_ptr<Delegate> create(const DelegateDescription& description) override {
-    return std::make_unique<XnnpackDelegate>(description);
+    return with_memory_errors([&]() -> std::unique_ptr<Delegate> {
+      return std::make_unique<XnnpackDelegate>(description);
+    });
   }
 };
 
