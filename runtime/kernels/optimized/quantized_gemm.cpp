@@ -1,0 +1,155 @@
+#include "runtime/kernels/optimized/quantized_gemm.h"
+
+#include <algorithm>
+
+#include "runtime/kernels/optimized/cpu_features.h"
+#include "runtime/kernels/optimized/instruction_set.h"
+
+namespace etlab {
+
+namespace {
+
+constexpr int64_t kStackPointers = 64 * kQuantizedRows;
+// Multiply-adds below which a second thread costs more than it brings.
+constexpr int64_t kSmallestParallelWork = 1 << 22;
+constexpr int64_t kSmallWeights = 1 << 19;  // bytes that stay in the second-level cache whole
+constexpr int64_t kRowBlockBytes = 1 << 17;
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+void multiply_panel(const QuantizedGemm& problem, const QuantizedWeights& weights, int64_t panel,
+                    int64_t begin, int64_t end, TakeSums take, const void* target) {
+  const QuantizedImageKernels& kernels = weights.kernels();
+  const int64_t column = weights.first_column(panel);
+  const int64_t vectors = weights.vectors(panel);
+  const int64_t columns = std::min(vectors * kernels.width, weights.columns() - column);
+  const int64_t taps = weights.taps();
+  const int64_t tiles = divide_up(end - begin, kernels.max_rows);
+  alignas(64) int32_t sums[kQuantizedRows * kQuantizedColumns];
+  const int8_t* on_stack[kStackPointers];
+  std::unique_ptr<const int8_t*[]> on_heap;
+  const int8_t** pixels = on_stack;
+  if (taps * kQuantizedRows > kStackPointers) {
+    on_heap = std::make_unique<const int8_t*[]>(static_cast<size_t>(taps * kQuantizedRows));
+    pixels = on_heap.get();
+  }
+  QuantizedTile tile{pixels, kQuantizedRows, taps, weights.groups(), weights.panel(panel), sums};
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t row = begin + (end - begin) * i / tiles;
+    const int64_t rows = begin + (end - begin) * (i + 1) / tiles - row;
+    for (int64_t r = 0; r < rows; ++r) {
+      if (problem.offsets == nullptr) {
+        pixels[r] = problem.input + (row + r) * problem.row_stride;
+        continue;
+      }
+      const int32_t* offsets = problem.offsets + (row + r) * taps;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        pixels[tap * kQuantizedRows + r] =
+            offsets[tap] < 0 ? problem.padding : problem.input + offsets[tap];
+      }
+    }
+    kernels.tile[vectors - 1][rows - 1](tile);
+    take(target, sums, row, rows, column, columns);
+  }
+}
+
+}  // namespace
+
+const QuantizedImageKernels& quantized_image_kernels() {
+#if defined(__x86_64__) || defined(_M_X64)
+  if (instruction_set() == InstructionSet::kAvx512 && cpu_features().vnni) {
+    return quantized_image_kernels_avx512vnni;
+  }
+#endif
+  return ETLAB_FOR_INSTRUCTION_SET(quantized_image_kernels);
+}
+
+QuantizedWeights::QuantizedWeights(const int8_t* weights, int64_t columns, int64_t taps,
+                                   int64_t channels)
+    : kernels_(&quantized_image_kernels()),
+      columns_(columns),
+      taps_(taps),
+      channels_(channels),
+      groups_(divide_up(channels, kQuantizedGroup)) {
+  const int64_t vectors = std::max<int64_t>(divide_up(columns, kernels_->width), 1);
+  panels_ = divide_up(vectors, kQuantizedColumns / kernels_->width);
+  base_ = vectors / panels_;
+  larger_ = vectors % panels_;
+  const int64_t padded = vectors * kernels_->width;
+  memory_ = AlignedBuffer(
+      static_cast<size_t>(padded * taps * groups_ * kQuantizedGroup), "packed weights");
+  column_sums_ = AlignedBuffer(static_cast<size_t>(padded + kQuantizedColumns) * sizeof(int32_t),
+                               "sums of weights");
+  auto* column_sums = reinterpret_cast<int32_t*>(column_sums_.data());
+  for (int64_t p = 0; p < panels_; ++p) {
+    const int64_t width = this->vectors(p) * kernels_->width;
+    const int64_t first = first_column(p);
+    auto* destination = const_cast<int8_t*>(panel(p));
+    for (int64_t c = 0; c < std::min(width, columns - first); ++c) {
+      const int8_t* source = weights + (first + c) * taps * channels;
+      int32_t sum = 0;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        for (int64_t k = 0; k < channels; ++k) {
+          const int64_t group = tap * groups_ + k / kQuantizedGroup;
+          destination[(group * width + c) * kQuantizedGroup + k % kQuantizedGroup] =
+              source[tap * channels + k];
+          sum += source[tap * channels + k];
+        }
+      }
+      column_sums[first + c] = sum;
+    }
+  }
+}
+
+int64_t QuantizedWeights::first_column(int64_t panel) const {
+  return (panel * base_ + std::min(panel, larger_)) * kernels_->width;
+}
+
+const int8_t* QuantizedWeights::panel(int64_t panel) const {
+  return reinterpret_cast<const int8_t*>(memory_.data()) +
+         first_column(panel) * taps_ * groups_ * kQuantizedGroup;
+}
+
+void quantized_gemm_rows(const QuantizedGemm& problem, const QuantizedWeights& weights,
+                         int64_t begin, int64_t end, TakeSums take, const void* target) {
+  for (int64_t panel = 0; panel < weights.panels(); ++panel) {
+    multiply_panel(problem, weights, panel, begin, end, take, target);
+  }
+}
+
+void quantized_gemm(Context& context, const QuantizedGemm& problem,
+                    const QuantizedWeights& weights, TakeSums take, const void* target) {
+  if (problem.rows == 0 || weights.columns() == 0) return;
+  const int64_t threads = context.thread_count();
+  const int64_t max_rows = weights.kernels().max_rows;
+  const int64_t tiles = divide_up(problem.rows, max_rows);
+  const int64_t depth = weights.taps() * weights.channels();
+  const bool is_parallel =
+      threads > 1 && problem.rows * weights.columns() * depth >= kSmallestParallelWork;
+  const int64_t wanted = is_parallel ? 4 * threads : 1;
+  if (depth * weights.columns() <= kSmallWeights) {
+    const int64_t at_least = divide_up(problem.rows * std::max<int64_t>(depth, 1), kRowBlockBytes);
+    const int64_t cuts = std::min(std::max(wanted, at_least), tiles);
+    context.parallel_for(cuts, is_parallel ? 1 : cuts, [&](int64_t first, int64_t last) {
+      for (int64_t cut = first; cut < last; ++cut) {
+        quantized_gemm_rows(problem, weights,
+                            std::min(tiles * cut / cuts * max_rows, problem.rows),
+                            std::min(tiles * (cut + 1) / cuts * max_rows, problem.rows), take,
+                            target);
+      }
+    });
+    return;
+  }
+  const int64_t cuts = std::min(divide_up(wanted, weights.panels()), tiles);
+  const int64_t pieces = weights.panels() * cuts;
+  context.parallel_for(pieces, is_parallel ? 1 : pieces, [&](int64_t first, int64_t last) {
+    for (int64_t piece = first; piece < last; ++piece) {
+      const int64_t cut = piece % cuts;
+      multiply_panel(problem, weights, piece / cuts,
+                     std::min(tiles * cut / cuts * max_rows, problem.rows),
+                     std::min(tiles * (cut + 1) / cuts * max_rows, problem.rows), take, target);
+    }
+  });
+}
+
+}  // namespace etlab

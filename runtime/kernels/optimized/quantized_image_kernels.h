@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+
+namespace etlab {
+
+// Products of int8 pixels with int8 weights, summed in 32 bits: exact, so that every instruction set
+// gives the same numbers. Weights are packed in groups of four channels:
+// [tap][channel group][column][4], and pixels are read four channels at a time.
+
+constexpr int kQuantizedColumns = 64;  // of the widest panel
+constexpr int kQuantizedRows = 7;
+constexpr int kQuantizedGroup = 4;
+
+struct QuantizedTile {
+  const int8_t* const* rows;  // (taps, row_step) first channel of each row's pixel
+  int64_t row_step;
+  int64_t taps;
+  int64_t groups;   // of four channels, of each tap
+  const int8_t* b;  // (taps, groups, panel columns, 4)
+  int32_t* sums;    // (rows, kQuantizedColumns)
+};
+using QuantizedTileFunction = void (*)(const QuantizedTile& tile);
+
+// One row of sums to int8: (sum + bias) * scale, limited, rounded half to even, + zero point.
+struct RequantizedRow {
+  const int32_t* sums;
+  const int32_t* bias;
+  const float* scales;
+  int8_t* out;
+  int64_t count;
+  float lower;  // of the numbers, less the zero point
+  float upper;
+  int32_t zero_point;
+};
+
+// One row of sums of a row quantized at run time to float:
+// (sum - offset * column_sum) * row scale * column scale + bias, limited.
+struct DynamicRow {
+  const int32_t* sums;
+  const int32_t* column_sums;
+  int32_t offset;
+  float row_scale;
+  const float* scales;
+  const float* bias;
+  float* out;
+  int64_t count;
+  float lower;
+  float upper;
+};
+
+// One block of a row with a scale a block: out += sum * scale.
+struct BlockRow {
+  const int32_t* sums;
+  const int32_t* column_sums;  // of the block
+  int32_t unsigned_offset;     // of pixel_offset, which the sums contain
+  const float* scales;
+  float* out;
+  int64_t count;
+};
+
+// Each channel with weights of its own: sums[c] = sum over taps of rows[tap][c] * weights[tap][c].
+struct QuantizedDepthwise {
+  const int8_t* const* rows;  // (taps)
+  int64_t taps;
+  int64_t channels;
+  const int8_t* weights;  // (taps, channels)
+  int32_t* sums;          // (channels)
+};
+
+struct QuantizedImageKernels {
+  int width;         // columns of a vector
+  int max_rows;      // of a tile
+  // What a kernel adds to each pixel before the product (it reads them as unsigned): sums contain
+  // so many times the sum of a column's weights.
+  int32_t pixel_offset;
+  QuantizedTileFunction tile[4][kQuantizedRows];  // [vectors - 1][rows - 1]
+  void (*requantize)(const RequantizedRow& row);
+  void (*finish_dynamic)(const DynamicRow& row);
+  void (*add_block)(const BlockRow& row);
+  void (*depthwise)(const QuantizedDepthwise& job);
+};
+
+extern const QuantizedImageKernels quantized_image_kernels_generic;
+extern const QuantizedImageKernels quantized_image_kernels_neon;
+extern const QuantizedImageKernels quantized_image_kernels_avx2;
+extern const QuantizedImageKernels quantized_image_kernels_avx512;
+extern const QuantizedImageKernels quantized_image_kernels_avx512vnni;
+
+// The best of the active instruction set.
+const QuantizedImageKernels& quantized_image_kernels();
+
+}  // namespace etlab

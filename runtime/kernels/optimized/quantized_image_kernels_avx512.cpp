@@ -1,0 +1,13 @@
+#include "runtime/kernels/optimized/quantized_image_kernels.h"
+
+#include "runtime/kernels/optimized/quantized_tile_inl.h"
+
+namespace {
+constexpr bool kHasFma = true;
+}  // namespace
+
+#include "runtime/kernels/optimized/quantized_image_rows_inl.h"
+
+namespace etlab {
+extern const QuantizedImageKernels quantized_image_kernels_avx512 = kQuantizedImageKernels;
+}  // namespace etlab

@@ -1,0 +1,13 @@
+#include "runtime/kernels/optimized/quantized_image_kernels.h"
+
+#include "runtime/kernels/optimized/quantized_tile_inl.h"
+
+namespace {
+constexpr bool kHasFma = false;
+}  // namespace
+
+#include "runtime/kernels/optimized/quantized_image_rows_inl.h"
+
+namespace etlab {
+extern const QuantizedImageKernels quantized_image_kernels_generic = kQuantizedImageKernels;
+}  // namespace etlab

@@ -1,0 +1,119 @@
+// What follows the sums of quantized_image_kernels_<isa>.cpp: plain loops that the compiler turns into
+// vectors. kHasFma must be defined before; everything has internal linkage.
+
+namespace {
+
+using etlab::BlockRow;
+using etlab::DynamicRow;
+using etlab::QuantizedDepthwise;
+using etlab::QuantizedImageKernels;
+using etlab::QuantizedTile;
+using etlab::QuantizedTileFunction;
+using etlab::RequantizedRow;
+
+// Adding it to a number below 2^22 leaves the integer in the low bits, rounded half to even.
+constexpr float kRounder = 12582912.0f;
+
+inline __attribute__((always_inline)) float multiply_add(float a, float b, float c) {
+  if constexpr (kHasFma) return __builtin_fmaf(a, b, c);
+  return a * b + c;
+}
+
+// Wraps like the sums themselves, should a file ask for longer ones than 32 bits hold.
+inline __attribute__((always_inline)) int32_t without_offset(int32_t sum, int32_t offset,
+                                                             int32_t column_sum) {
+  return static_cast<int32_t>(static_cast<uint32_t>(sum) -
+                              static_cast<uint32_t>(offset) * static_cast<uint32_t>(column_sum));
+}
+
+void requantize(const RequantizedRow& row) {
+  const int32_t* __restrict sums = row.sums;
+  const int32_t* __restrict bias = row.bias;
+  const float* __restrict scales = row.scales;
+  int8_t* __restrict out = row.out;
+  const float lower = row.lower;
+  const float upper = row.upper;
+  const int32_t zero_point = row.zero_point;
+  for (int64_t i = 0; i < row.count; ++i) {
+    const uint32_t sum = static_cast<uint32_t>(sums[i]) + static_cast<uint32_t>(bias[i]);
+    float x = static_cast<float>(static_cast<int32_t>(sum)) * scales[i];
+    x = x > lower ? x : lower;
+    x = x < upper ? x : upper;
+    const float rounded = (x + kRounder) - kRounder;
+    out[i] = static_cast<int8_t>(static_cast<int32_t>(rounded) + zero_point);
+  }
+}
+
+void finish_dynamic(const DynamicRow& row) {
+  const int32_t* __restrict sums = row.sums;
+  const int32_t* __restrict column_sums = row.column_sums;
+  float* __restrict out = row.out;
+  for (int64_t i = 0; i < row.count; ++i) {
+    const auto sum = static_cast<float>(without_offset(sums[i], row.offset, column_sums[i]));
+    float x = multiply_add(sum * row.row_scale, row.scales[i], row.bias[i]);
+    x = x < row.lower ? row.lower : x;
+    out[i] = x > row.upper ? row.upper : x;
+  }
+}
+
+void add_block(const BlockRow& row) {
+  const int32_t* __restrict sums = row.sums;
+  const int32_t* __restrict column_sums = row.column_sums;
+  float* __restrict out = row.out;
+  for (int64_t i = 0; i < row.count; ++i) {
+    const auto sum =
+        static_cast<float>(without_offset(sums[i], row.unsigned_offset, column_sums[i]));
+    out[i] = multiply_add(sum, row.scales[i], out[i]);
+  }
+}
+
+void depthwise(const QuantizedDepthwise& job) {
+  constexpr int64_t kBlock = 64;
+  int64_t c = 0;
+  for (; c + kBlock <= job.channels; c += kBlock) {
+    int32_t sums[kBlock] = {};
+    for (int64_t tap = 0; tap < job.taps; ++tap) {
+      const int8_t* x = job.rows[tap] + c;
+      const int8_t* w = job.weights + tap * job.channels + c;
+      for (int64_t i = 0; i < kBlock; ++i) {
+        sums[i] += static_cast<int16_t>(static_cast<int16_t>(x[i]) * static_cast<int16_t>(w[i]));
+      }
+    }
+    for (int64_t i = 0; i < kBlock; ++i) job.sums[c + i] = sums[i];
+  }
+  for (; c < job.channels; ++c) {
+    int32_t sum = 0;
+    for (int64_t tap = 0; tap < job.taps; ++tap) {
+      sum += static_cast<int32_t>(job.rows[tap][c]) *
+             static_cast<int32_t>(job.weights[tap * job.channels + c]);
+    }
+    job.sums[c] = sum;
+  }
+}
+
+template <int vectors, int rows>
+constexpr QuantizedTileFunction tile_or_none() {
+  if constexpr (rows <= kTileRows && vectors <= kTileVectors) {
+    return &quantized_tile<rows, vectors>;
+  } else {
+    return nullptr;
+  }
+}
+
+#define ETLAB_TILES(v)                                                                         \
+  {tile_or_none<v, 1>(), tile_or_none<v, 2>(), tile_or_none<v, 3>(), tile_or_none<v, 4>(),     \
+   tile_or_none<v, 5>(), tile_or_none<v, 6>(), tile_or_none<v, 7>()}
+
+constexpr QuantizedImageKernels kQuantizedImageKernels = {
+    kTileWidth,
+    kTileRows,
+    kPixelOffset,
+    {ETLAB_TILES(1), ETLAB_TILES(2), ETLAB_TILES(3), ETLAB_TILES(4)},
+    &requantize,
+    &finish_dynamic,
+    &add_block,
+    &depthwise};
+
+#undef ETLAB_TILES
+
+}  // namespace
