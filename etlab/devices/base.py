@@ -39,6 +39,7 @@ class Device(ABC):
     """
 
     takes_address: ClassVar[bool] = False
+    shares_files: ClassVar[bool] = False  # its files are this machine's
     timeout: float = 120.0
 
     def __init__(self, address: str = "") -> None:
@@ -89,6 +90,8 @@ class Device(ABC):
 
 class HereDevice(Device):
     """A device that shares the files of this machine: nothing is copied."""
+
+    shares_files = True
 
     def make_folder(self, here: Path) -> str:
         """The folder itself."""

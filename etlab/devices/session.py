@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import torch
+
 from etlab.devices.base import Device, DeviceError
 from etlab.devices.values import load_events, load_outputs, save_input
 from etlab.errors import (
@@ -92,7 +94,7 @@ class DeviceSession:
         (self._here / "program.pte").write_bytes(program)
         with stages.stage("push to the device"):
             self._device.push(self._here / "program.pte", f"{self._there}/program.pte")
-            if self._there != str(self._here):
+            if not self._device.shares_files:
                 self._device.push(runner, f"{self._there}/etlab-run")
                 self._device.ask(["chmod", "+x", f"{self._there}/etlab-run"])
                 start = f"{self._there}/etlab-run"
@@ -160,14 +162,19 @@ class DeviceSession:
     def _run(self, inputs: Sequence[Any], method: str | None, options: list[str]) -> Path:
         """One call there; the folder here that holds what it wrote."""
         call = str(self._calls)
-        self._calls += 1
+        if not self._device.shares_files:  # else the files of the call before are overwritten
+            self._calls += 1
         given = self._here / f"in_{call}"
-        given.mkdir()
+        given.mkdir(exist_ok=True)
         words = [save_input(value, given, index) for index, value in enumerate(inputs)]
         there = f"{self._there}/in_{call}"
-        if any(given.iterdir()):
+        is_file = [isinstance(value, torch.Tensor) for value in inputs]
+        if any(is_file):
             self._device.push(given, there)
-        words = [f"{there}/{word}" if (given / word).is_file() else word for word in words]
+        words = [
+            f"{there}/{word}" if pushed else word
+            for word, pushed in zip(words, is_file, strict=True)
+        ]
         request = [f"{self._there}/program.pte", *options]
         if (name := method or self._method) is not None:
             request += ["--method", name]
