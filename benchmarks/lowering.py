@@ -1,11 +1,12 @@
 """How long a lowering takes, beside the official package: exported program to `.buffer`.
 
 Every measurement is a fresh process, the two packages in turn. In each process a model is exported
-(not timed) and lowered without a partitioner: the "first" figure. Then the model gets other
-weights, is exported anew and lowered again: the "second" figure, for which etlab keeps no result of
-a whole stage. Medians over the rounds; the ratio is official / etlab of the same figure.
+(not timed) and lowered, without a partitioner unless one is asked for: the "first" figure. Then the
+model gets other weights, is exported anew and lowered again: the "second" figure, for which etlab
+keeps no result of a whole stage. Medians over the rounds; the ratio is official / etlab of the same
+figure.
 
-    python benchmarks/lowering.py [--rounds 3] [--models FILE.py] [MODEL ...]
+    python benchmarks/lowering.py [--rounds 3] [--models FILE.py] [--xnnpack] [MODEL ...]
     python benchmarks/lowering.py --growth       how the time grows with the graph
     python benchmarks/lowering.py --recurrent    LSTM and GRU over long sequences
 """
@@ -36,7 +37,18 @@ def load_models(path: Path) -> ModuleType:
     return module
 
 
-def measure(package: str, model_name: str, models: Path) -> dict[str, Any]:
+def partitioners(package: str, with_xnnpack: bool) -> list[Any]:
+    """The partitioners of a package; none, or XNNPACK's."""
+    if not with_xnnpack:
+        return []
+    if package == "etlab":
+        from etlab.backends.xnnpack import XnnpackPartitioner
+    else:
+        from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    return [XnnpackPartitioner()]
+
+
+def measure(package: str, model_name: str, models: Path, with_xnnpack: bool) -> dict[str, Any]:
     """Lower one model twice in this process."""
     import torch
 
@@ -55,28 +67,32 @@ def measure(package: str, model_name: str, models: Path) -> dict[str, Any]:
                 for parameter in model.parameters():
                     parameter.mul_(1.01)
         program = torch.export.export(model, inputs, strict=False)
+        chosen = partitioners(package, with_xnnpack)
         begin = time.perf_counter()
-        buffer = to_edge_transform_and_lower(program).to_executorch().buffer
+        buffer = to_edge_transform_and_lower(program, partitioner=chosen).to_executorch().buffer
         result[turn] = time.perf_counter() - begin
         result[f"{turn} sha256"] = hashlib.sha256(buffer).hexdigest()
     return result
 
 
-def in_fresh_process(package: str, model_name: str, models: Path) -> dict[str, Any]:
+def in_fresh_process(
+    package: str, model_name: str, models: Path, *, with_xnnpack: bool = False
+) -> dict[str, Any]:
     """`measure`, in a process of its own."""
     command = [sys.executable, __file__, "--measure", package, "--models", str(models), model_name]
+    command += ["--xnnpack"] * with_xnnpack
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{package} on {model_name} failed:\n{done.stderr[-3000:]}")
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def compare(model_name: str, models: Path, rounds: int) -> bool:
+def compare(model_name: str, models: Path, rounds: int, *, with_xnnpack: bool) -> bool:
     """Print the rows of one model; False when a bar is missed."""
     times: dict[tuple[str, str], list[float]] = {}
     for _ in range(rounds):
         for package in ("etlab", "official"):
-            result = in_fresh_process(package, model_name, models)
+            result = in_fresh_process(package, model_name, models, with_xnnpack=with_xnnpack)
             for turn in ("first", "second"):
                 times.setdefault((package, turn), []).append(result[turn])
             if package == "etlab":
@@ -203,6 +219,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="MODEL", default=list(BARS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--models", type=Path, default=DEFAULT_MODELS)
+    parser.add_argument("--xnnpack", action="store_true", help="with XnnpackPartitioner()")
     parser.add_argument("--growth", action="store_true", help="time against size of the graph")
     parser.add_argument("--recurrent", action="store_true", help="LSTM and GRU")
     parser.add_argument("--measure", metavar="PACKAGE", help=argparse.SUPPRESS)
@@ -216,11 +233,15 @@ def main() -> None:
         print(json.dumps(measure_growth(int(arguments.names[0]))))
         return
     if arguments.measure:
-        print(json.dumps(measure(arguments.measure, arguments.names[0], arguments.models)))
+        name, with_xnnpack = arguments.names[0], arguments.xnnpack
+        print(json.dumps(measure(arguments.measure, name, arguments.models, with_xnnpack)))
         return
     digest = hashlib.sha256(arguments.models.read_bytes()).hexdigest()
     print(f"models: {arguments.models.name} sha256 {digest}; rounds: {arguments.rounds}")
-    results = [compare(name, arguments.models, arguments.rounds) for name in arguments.names]
+    results = [
+        compare(name, arguments.models, arguments.rounds, with_xnnpack=arguments.xnnpack)
+        for name in arguments.names
+    ]
     sys.exit(0 if all(results) else 1)
 
 

@@ -357,8 +357,8 @@ class Translation:
         Returns:
             The limited tensor; None when a step of its own is needed.
         """
-        tensor = self.results.get(node)
-        maker = self._makers.get(tensor) if isinstance(tensor, Tensor) else None
+        tensor: Tensor | None = self.results.get(node)
+        maker = None if tensor is None else self._makers.get(tensor)
         if tensor is None or maker is None or maker.kind not in _LIMITED:
             return None
         # Conversions that were taken along are other names of the tensor: none may be seen.
