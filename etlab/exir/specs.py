@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._sympy.value_ranges import bound_sympy
 
 from etlab.errors import LoweringError
 from etlab.exir.emit.enums import TensorShapeDynamism
@@ -111,6 +110,9 @@ class Bounds:
             return size
         expression = size.node.expr
         if expression not in self._known:
+            # Here, as sympy takes a third of a second to load and static programs do without.
+            from torch.utils._sympy.value_ranges import bound_sympy
+
             bound = bound_sympy(expression, self._ranges).upper
             if not bound.is_Integer and not isinstance(bound, int):
                 bound = None

@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
-from torch.utils._sympy.value_ranges import bound_sympy
 
 from etlab.exir.edge import EdgeGraph, InputKind
 
@@ -58,6 +57,9 @@ def _inputs(graph: EdgeGraph) -> Iterator[dict[str, Any]]:
 
 def _dimension(place: int, size: Any, input_name: str, ranges: Mapping[Any, Any]) -> dict[str, Any]:
     expression = size.node.expr
+    # Here, as sympy takes a third of a second to load and static programs do without.
+    from torch.utils._sympy.value_ranges import bound_sympy
+
     bound = ranges[expression] if expression in ranges else bound_sympy(expression, dict(ranges))
     described: dict[str, Any] = {"dimension": place}
     name = _names(size.node.shape_env).get((input_name, place))

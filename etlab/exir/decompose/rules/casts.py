@@ -19,59 +19,21 @@ def cast(walk: Walk, tensor: fx.Node, dtype: torch.dtype | None, *, copy: bool =
     return walk.emit(aten._to_copy.default, tensor, dtype=dtype, val=walk.fake(old.shape, dtype))
 
 
-@rule("aten.to.dtype")
-def to_dtype(
+@rule("aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.to.other")
+@rule("aten._to_copy.default", "aten.type_as.default", "prims.convert_element_type.default")
+def convert(
     walk: Walk,
     val: Any,
     tensor: fx.Node,
-    dtype: torch.dtype,
-    non_blocking: bool = False,
-    copy: bool = False,
-    **_: Any,
-) -> fx.Node:
-    return cast(walk, tensor, dtype, copy=copy)
-
-
-@rule("aten.to.dtype_layout", "aten._to_copy.default")
-def to_layout(
-    walk: Walk,
-    val: Any,
-    tensor: fx.Node,
-    *,
+    *args: Any,
     dtype: torch.dtype | None = None,
     copy: bool = False,
     **_: Any,
 ) -> fx.Node:
+    """All overloads have a dtype or a tensor that has it, then `non_blocking` and `copy`."""
+    place = next((i for i, a in enumerate(args) if isinstance(a, torch.dtype | fx.Node)), None)
+    if place is not None:
+        given, *flags = args[place:]
+        dtype = given.meta["val"].dtype if isinstance(given, fx.Node) else given
+        copy = flags[1] if len(flags) > 1 else copy
     return cast(walk, tensor, dtype, copy=copy)
-
-
-@rule("aten.to.device")
-def to_device(
-    walk: Walk,
-    val: Any,
-    tensor: fx.Node,
-    device: Any,
-    dtype: torch.dtype,
-    non_blocking: bool = False,
-    copy: bool = False,
-    **_: Any,
-) -> fx.Node:
-    return cast(walk, tensor, dtype, copy=copy)
-
-
-@rule("aten.to.other", "aten.type_as.default")
-def to_other(
-    walk: Walk,
-    val: Any,
-    tensor: fx.Node,
-    other: fx.Node,
-    non_blocking: bool = False,
-    copy: bool = False,
-    **_: Any,
-) -> fx.Node:
-    return cast(walk, tensor, other.meta["val"].dtype, copy=copy)
-
-
-@rule("prims.convert_element_type.default")
-def convert_element_type(walk: Walk, val: Any, tensor: fx.Node, dtype: torch.dtype) -> fx.Node:
-    return cast(walk, tensor, dtype)
