@@ -40,6 +40,8 @@ class EdgeGraph:
             subgraphs (`etlab.exir.partition.delegate.LoweredModule`).
         example_inputs: `(args, kwargs)` of the export, when known.
         history: what the passes did to it so far, in order.
+        foreign_state: names of buffers that other methods of the program write, so that their
+            values here must not be taken for constants.
     """
 
     name: str
@@ -53,6 +55,7 @@ class EdgeGraph:
     submodules: dict[str, Any] = field(default_factory=dict)
     example_inputs: tuple[tuple[Any, ...], dict[str, Any]] | None = None
     history: list["PassRecord"] = field(default_factory=list)
+    foreign_state: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

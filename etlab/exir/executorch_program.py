@@ -22,7 +22,7 @@ from etlab.exir.emit.emitter import Emission, EmitOptions, emit_program
 from etlab.exir.emit.file import FileImage, assemble
 from etlab.exir.emit.input_bounds import input_bounds
 from etlab.exir.emit.schema import Program
-from etlab.exir.graph import copy_edge_graph
+from etlab.exir.graph import copy_edge_graph, mutated_targets
 from etlab.exir.memory.plan import MemoryPlan
 from etlab.exir.memory.planning import (
     MemoryPlanningPass,
@@ -30,6 +30,7 @@ from etlab.exir.memory.planning import (
     mark_unplanned,
     plan_memory,
 )
+from etlab.exir.memory.shared_state import place_shared_state
 from etlab.exir.passes.pipeline import run_passes
 from etlab.exir.schedule import Schedule, resolve_labels
 from etlab.exir.stages import stage
@@ -219,10 +220,23 @@ def lower_to_executorch(
     config = config or ExecutorchBackendConfig()
     graphs = _run_passes(methods, config)
     with stage("to out variants"):
-        schedules = {name: _schedule(graph, name, config) for name, graph in graphs.items()}
+        sharing = [
+            name for name in sorted(graphs) if config.planning_of(name).share_mutable_buffers
+        ]
+        state = frozenset().union(*(mutated_targets(graphs[name]) for name in sharing))
+        schedules = {
+            name: _schedule(graph, name, config, state if name in sharing else frozenset())
+            for name, graph in graphs.items()
+        }
     with stage("memory plan"):
+        shared = None
+        if sharing:
+            alignment = max(config.planning_of(name).alignment for name in sharing)
+            shared = place_shared_state((schedules[name] for name in sharing), alignment)
         memory = {
-            name: plan_memory(schedule, config.planning_of(name))
+            name: plan_memory(
+                schedule, config.planning_of(name), shared if name in sharing else None
+            )
             for name, schedule in schedules.items()
         }
     with stage("emit"):
@@ -242,9 +256,13 @@ def lower_to_executorch(
     return ExecutorchProgramManager(graphs, memory, emission, image, program)
 
 
-def _schedule(graph: EdgeGraph, name: str, config: ExecutorchBackendConfig) -> Schedule:
+def _schedule(
+    graph: EdgeGraph, name: str, config: ExecutorchBackendConfig, shared_state: frozenset[str]
+) -> Schedule:
     """Calls of out variants, with layouts and shared memory settled."""
-    schedule = schedule_method(graph, extended_operators=config.extended_operators)
+    schedule = schedule_method(
+        graph, extended_operators=config.extended_operators, shared_state=shared_state
+    )
     schedule.name = name
     insert_casts(schedule)
     settle_layouts(schedule)

@@ -93,7 +93,7 @@ def mutated_targets(edge: EdgeGraph) -> set[str]:
 
 def constant_placeholders(edge: EdgeGraph) -> dict[fx.Node, torch.Tensor]:
     """Placeholders whose tensor never changes, with it."""
-    mutated = mutated_targets(edge)
+    mutated = mutated_targets(edge) | edge.foreign_state
     targets = state_targets(edge)
     return {
         node: edge.tensors[targets[node.name]]
@@ -153,6 +153,7 @@ def copy_edge_graph(edge: EdgeGraph) -> EdgeGraph:
         },
         example_inputs=edge.example_inputs,
         history=list(edge.history),
+        foreign_state=edge.foreign_state,
     )
 
 

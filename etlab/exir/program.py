@@ -20,7 +20,7 @@ from etlab.exir.decompose import decompose, take_apart
 from etlab.exir.decompose.operators import EXPANDED_LATER, has_kernel
 from etlab.exir.decompose.walk import NodeFilter
 from etlab.exir.edge import EdgeGraph, PassRecord
-from etlab.exir.graph import copy_edge_graph
+from etlab.exir.graph import copy_edge_graph, mutated_targets
 from etlab.exir.partition.partitioner import Partitioner
 from etlab.exir.passes.base import Pass
 from etlab.exir.passes.pipeline import EMISSION_PASSES, edge_passes, run_passes
@@ -138,11 +138,8 @@ class EdgeProgramManager:
         graphs: dict[str, EdgeGraph] = {}
         with quiet_collector():
             with stage("edge passes"):
-                keep_whole = bool(getattr(config, "extended_operators", False))
                 for name, graph in self._edge_graphs.items():
-                    graphs[name] = copy_edge_graph(graph)
-                    if not keep_whole:
-                        run_passes(graphs[name], EMISSION_PASSES)
+                    graphs[name] = run_passes(copy_edge_graph(graph), EMISSION_PASSES)
             return lower_to_executorch(
                 graphs, constant_methods=self._constant_methods, config=config
             )
@@ -257,6 +254,7 @@ def _to_edge(
     keep: Mapping[str, Kept],
 ) -> EdgeProgramManager:
     graphs: dict[str, EdgeGraph] = {}
+    allowances: dict[str, set[str] | None] = {}
     with quiet_collector():
         for name, program in programs.items():
             whole: Kept = {**keep.get(name, {}), **dict.fromkeys(config.preserve_ops)}
@@ -265,11 +263,16 @@ def _to_edge(
                 allowed = _exceptions(config) | {str(operator) for operator in whole}
             with stage("decompose"):
                 edge = decompose(program, name, keep=whole, allow_unsupported=allowed)
+            graphs[name], allowances[name] = edge, allowed
+        written = {name: mutated_targets(edge) for name, edge in graphs.items()}
+        for name, edge in graphs.items():
+            others = (targets for other, targets in written.items() if other != name)
+            edge.foreign_state = frozenset().union(*others)
             with stage("edge passes"):
                 run_passes(edge, edge_passes(config.skip_passes))
+                allowed = allowances[name]
                 if allowed is not None:
                     verify(edge, allow=allowed)
-            graphs[name] = edge
     return EdgeProgramManager(graphs, constant_methods, config)
 
 

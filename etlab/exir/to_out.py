@@ -2,7 +2,7 @@
 
 import operator as python_operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import torch
@@ -32,23 +32,32 @@ _CONTROL_FLOW = {"cond": "cond", "map_impl": "map", "scan": "scan", "while_loop"
 _CONSTANT_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
-def schedule_method(graph: EdgeGraph, *, extended_operators: bool = False) -> Schedule:
+def schedule_method(
+    graph: EdgeGraph,
+    *,
+    extended_operators: bool = False,
+    shared_state: Collection[str] = (),
+) -> Schedule:
     """Make the schedule of a method; the graph stays as it is.
 
     Args:
         graph: a functional graph of core operators.
         extended_operators: allow operators that the official runtime has no kernel for.
+        shared_state: names of buffers that are state because another method writes them.
 
     Raises:
         UnsupportedOperatorError: operators without an out variant or without a kernel, all of them.
         LoweringError: the graph has something else that no program can hold.
     """
-    return _Scheduler(graph, extended_operators=extended_operators).run()
+    return _Scheduler(graph, extended_operators, shared_state).run()
 
 
 class _Scheduler:
-    def __init__(self, graph: EdgeGraph, *, extended_operators: bool) -> None:
+    def __init__(
+        self, graph: EdgeGraph, extended_operators: bool, shared_state: Collection[str]
+    ) -> None:
         self._graph = graph
+        self._shared_state = shared_state
         self._extended = extended_operators
         self._submodules = graph.submodules
         self._bounds = Bounds(graph.range_constraints)
@@ -86,7 +95,9 @@ class _Scheduler:
             data = self._graph.tensors.get(spec.target)
             if data is None:
                 raise LoweringError(f"tensor '{spec.target}' of {what} is not in the graph")
-            is_state = (OutputKind.BUFFER_MUTATION, spec.target) in changed
+            is_state = (OutputKind.BUFFER_MUTATION, spec.target) in changed or (
+                spec.kind is InputKind.BUFFER and spec.target in self._shared_state
+            )
             value.role = Role.STATE if is_state else Role.CONSTANT
             value.data = data.detach()
             value.spec = self._spec_of(value.data, node, f"tensor '{spec.target}'")

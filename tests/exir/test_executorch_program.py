@@ -240,3 +240,30 @@ def test_passes_of_the_config_leave_the_edge_program_alone() -> None:
     changed = edge.to_executorch(ExecutorchBackendConfig(passes=[ReluToExp()]))
     assert "aten::exp.out" in changed.memory_plan().steps
     assert "aten::relu.out" in edge.to_executorch().memory_plan().steps
+
+
+def test_extended_operators_leave_nothing_whole_that_has_no_kernel() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x)
+
+    steps = lower(Function(function), seeded(1, 3, 5), extended_operators=True).memory_plan().steps
+    assert "aten::_softmax.out" in steps
+
+
+def test_shared_buffers_of_different_sizes_are_refused_by_name() -> None:
+    class Total(nn.Module):
+        def __init__(self, size: int) -> None:
+            super().__init__()
+            self.register_buffer("total", torch.zeros(size))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.total.add_(x)
+            return self.total * 2
+
+    exported = {
+        str(size): torch.export.export(Total(size), (seeded(size),), strict=False)
+        for size in (3, 5)
+    }
+    planning = MemoryPlanningPass(share_mutable_buffers=True)
+    with pytest.raises(MemoryPlanError, match=r"'total'.*method '3'.*'5'"):
+        to_edge(exported).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning))

@@ -58,11 +58,15 @@ class _Add(_Cache):
         return self.cache * 1.0
 
 
-@pytest.fixture(scope="module")
-def shared_state_program():
+@pytest.fixture(scope="module", params=["official", "etlab"])
+def shared_state_program(request):
     """Methods "store" and "add" that share one buffer."""
-    exir = pytest.importorskip("executorch.exir", reason="executorch is not installed")
-    from executorch.exir.passes import MemoryPlanningPass
+    if request.param == "official":
+        exir = pytest.importorskip("executorch.exir", reason="executorch is not installed")
+        from executorch.exir.passes import MemoryPlanningPass
+    else:
+        from etlab import exir
+        from etlab.exir.memory import MemoryPlanningPass
 
     exported = {
         name: torch.export.export(module(), (torch.ones(3),))
@@ -89,3 +93,26 @@ def test_resetting_one_method_resets_the_shared_state(shared_state_program):
     store.execute([torch.full((3,), 5.0)])
     store.reset_state()
     assert_same(add.execute([torch.ones(3)])[0], torch.ones(3))
+
+
+class _Read(_Cache):
+    def forward(self, x):
+        return self.cache * 2.0 + x
+
+
+def test_a_method_that_only_reads_sees_the_others_writes():
+    from etlab import exir
+    from etlab.exir.memory import MemoryPlanningPass
+
+    exported = {
+        name: torch.export.export(module(), (torch.ones(3),))
+        for name, module in {"store": _Store, "read": _Read}.items()
+    }
+    planning = MemoryPlanningPass(share_mutable_buffers=True)
+    config = exir.ExecutorchBackendConfig(memory_planning_pass=planning)
+    data = bytes(exir.to_edge(exported).to_executorch(config).buffer)
+    program = Runtime.get().load_program(data)
+    read = program.load_method("read")
+    assert_same(read.execute([torch.ones(3)])[0], torch.ones(3))
+    program.load_method("store").execute([torch.full((3,), 5.0)])
+    assert_same(read.execute([torch.ones(3)])[0], torch.full((3,), 11.0))

@@ -15,6 +15,7 @@ from etlab.exir.memory.check import check_offsets
 from etlab.exir.memory.interval import Interval, Planner
 from etlab.exir.memory.lifetimes import lifetimes_of
 from etlab.exir.memory.plan import MemoryPlan, PlannedTensor
+from etlab.exir.memory.shared_state import STATE_ARENA, SharedState
 from etlab.exir.schedule import Role, Schedule, Value
 
 _DELEGATE_PADDING = 64  # delegates may read past the end of their inputs
@@ -31,7 +32,8 @@ class MemoryPlanningPass:
         alloc_graph_input: give inputs memory of the method's; else the caller's is used.
         alloc_graph_output: give outputs memory of the method's; else the caller provides it.
         alloc_mutable_buffers: give state memory of the method's; it must be True.
-        share_mutable_buffers: share state between methods; not served yet.
+        share_mutable_buffers: buffers of one name are the same memory in all methods, an arena of
+            their own; without it every method has its own state.
         alignment: of every tensor, in bytes; a power of two.
     """
 
@@ -51,7 +53,6 @@ class MemoryPlanningPass:
             )
         for name, value, served in (
             ("allow_lifetime_and_storage_overlap", self.allow_lifetime_and_storage_overlap, False),
-            ("share_mutable_buffers", self.share_mutable_buffers, False),
             ("alloc_mutable_buffers", self.alloc_mutable_buffers, True),
         ):
             if value is not served:
@@ -126,18 +127,31 @@ def mark_unplanned(schedule: Schedule, options: MemoryPlanningPass) -> None:
                 output.is_planned = False
 
 
-def plan_memory(schedule: Schedule, options: MemoryPlanningPass) -> PlannedMemory:
+def plan_memory(
+    schedule: Schedule, options: MemoryPlanningPass, shared: SharedState | None = None
+) -> PlannedMemory:
     """Give every value of a schedule its place, and check the planner's answer.
+
+    Args:
+        schedule: what to plan for.
+        options: how.
+        shared: where state lies that methods share.
 
     Raises:
         MemoryPlanError: the planner's answer is invalid.
     """
     planner = find_planner(options.memory_planning_algo)
     intervals = lifetimes_of(schedule, options.alignment)
-    values = list(intervals)
-    offsets = planner(list(intervals.values()))
+    apart = {
+        value: (STATE_ARENA, shared.offsets[value.target])
+        for value in intervals
+        if shared is not None and value.role is Role.STATE and value.target in shared.offsets
+    }
+    values = [value for value in intervals if value not in apart]
+    own = [intervals[value] for value in values]
+    offsets = planner(own)
     check_offsets(
-        list(intervals.values()),
+        own,
         offsets,
         names=[value.name for value in values],
         alignment=options.alignment,
@@ -148,8 +162,10 @@ def plan_memory(schedule: Schedule, options: MemoryPlanningPass) -> PlannedMemor
     )
     if any(call.operator is None for call in schedule.calls):
         size += _DELEGATE_PADDING
-    places = {value: (1, offset) for value, offset in zip(values, offsets, strict=True)}
-    sizes = {1: size} if values else {}
+    places = {value: (1, offset) for value, offset in zip(values, offsets, strict=True)} | apart
+    sizes = {1: size} if values or apart else {}
+    if apart and shared is not None:
+        sizes[STATE_ARENA] = shared.size
     steps = tuple(call.name for call in schedule.calls)
     operators = _operators(schedule)
 

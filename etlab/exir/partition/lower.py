@@ -197,7 +197,7 @@ def _sources(
     edge: EdgeGraph, tag: str, nodes: list[fx.Node], members: set[fx.Node]
 ) -> tuple[list[fx.Node], list[fx.Node], list[fx.Node]]:
     """What the nodes take from outside: constants that go along, inputs, bodies of control flow."""
-    states, mutated = state_targets(edge), mutated_targets(edge)
+    states, mutated = state_targets(edge), mutated_targets(edge) | edge.foreign_state
     constants: dict[fx.Node, None] = {}
     inputs: dict[fx.Node, None] = {}
     bodies: dict[fx.Node, None] = {}
