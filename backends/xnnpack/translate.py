@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from etlab.backends.xnnpack import moves
 from etlab.backends.xnnpack.operators.registry import all_rules
 from etlab.backends.xnnpack.payload.schema import Datatype
 from etlab.backends.xnnpack.quantized import DEQUANTIZE, per_tensor, plan_quantized
@@ -19,7 +20,6 @@ from etlab.backends.xnnpack.steps import (
     Step,
     Steps,
     Tensor,
-    plain,
 )
 from etlab.errors import LoweringError
 from etlab.exir.edge import EdgeGraph
@@ -267,89 +267,7 @@ class Translation:
         sizes = (*(1 for _ in range(rank - tensor.rank)), *tensor.sizes)
         if tensor.constant is not None:
             return self.constant(tensor.constant.reshape(sizes))
-        return self.reshape(tensor, sizes) if symbols(sizes) < 2 else tensor
-
-    def reshape(self, tensor: Tensor, sizes: Sequence[Any]) -> Tensor:
-        """The same elements in other sizes; at most one of them symbolic."""
-        shape = tuple(size if isinstance(size, int) else 0 for size in sizes)
-        return self.emit(
-            "StaticReshape",
-            {"input_id": tensor},
-            self.like(tensor, sizes),
-            layout=Layout.PLAIN,
-            fields={"num_dims": len(shape), "new_shape": shape},
-            by_elements=True,
-        )
-
-    def reshape_last(self, tensor: Tensor, sizes: Sequence[Any]) -> Tensor:
-        """Reshape where both sides have their channels (dimension 1) innermost."""
-        shape = [sizes[0], *sizes[2:], sizes[1]]
-        shape = [size if isinstance(size, int) else 0 for size in shape]
-        return self.emit(
-            "StaticReshape",
-            {"input_id": tensor},
-            self.like(tensor, sizes),
-            layout=Layout.CHANNELS_LAST,
-            fields={"num_dims": len(shape), "new_shape": tuple(shape)},
-        )
-
-    def slice(self, tensor: Tensor, dim: int, begin: int, size: Any) -> Tensor:
-        """`size` elements of a dimension."""
-        rank, sizes = tensor.rank, list(tensor.sizes)
-        sizes[dim] = size
-
-        def fields(order: Order) -> Fields:
-            counts = [sizes[d] if isinstance(sizes[d], int) else 0 for d in order]  # 0: all
-            offsets = [begin if d == dim else 0 for d in order]
-            return {"num_dims": rank, "offsets": tuple(offsets), "sizes": tuple(counts)}
-
-        output = self.like(tensor, sizes)
-        return self.unary("StaticSlice", tensor, output, fields=fields)
-
-    def pad(self, tensor: Tensor, around: Sequence[tuple[int, int]], value: float) -> Tensor:
-        """A border; `around` is how much before and behind every dimension."""
-
-        def fields(order: Order) -> Fields:
-            return {
-                "pre_paddings": tuple(around[dim][0] for dim in order),
-                "post_paddings": tuple(around[dim][1] for dim in order),
-                "padding_value": value,
-            }
-
-        sizes = [low + size + high for size, (low, high) in zip(tensor.sizes, around, strict=True)]
-        return self.unary("StaticConstantPad", tensor, self.like(tensor, sizes), fields=fields)
-
-    def concatenate(self, tensors: Sequence[Tensor], dim: int, sizes: Sequence[Any]) -> Tensor:
-        """Tensors behind each other, five at a time."""
-        parts = list(tensors)
-        while len(parts) > 5:
-            total: Any = sum(part.sizes[dim] for part in parts[:5])
-            head = [*parts[0].sizes[:dim], total, *parts[0].sizes[dim + 1 :]]
-            parts[:5] = [self.concatenate(parts[:5], dim, head)]
-        if len(parts) == 1:
-            return parts[0]
-        names = [f"input{index}_id" for index in range(1, 6)]
-        inputs = dict.fromkeys(names) | dict(zip(names, parts, strict=False))
-        return self.emit(
-            f"Concatenate{len(parts)}",
-            inputs,
-            self.like(parts[0], sizes),
-            layout=Layout.ANY,
-            fields=lambda order: {"axis": order.index(dim)},
-        )
-
-    def permute(self, tensor: Tensor, permutation: Sequence[int]) -> Tensor:
-        """The tensor with its dimensions in another order."""
-        order = tuple(permutation)
-        if order == plain(tensor.rank):
-            return tensor
-        return self.emit(
-            "StaticTranspose",
-            {"input_id": tensor},
-            self.like(tensor, [tensor.sizes[dim] for dim in order]),
-            layout=Layout.FREE,
-            permutation=order,
-        )
+        return moves.reshape(self, tensor, sizes) if symbols(sizes) < 2 else tensor
 
     def try_limit(self, node: fx.Node, lowest: float, highest: float) -> Tensor | None:
         """Limit the results of the step that made `node`, if that step can and nobody else looks.

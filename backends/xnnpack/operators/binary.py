@@ -3,6 +3,7 @@
 import torch
 from torch import fx
 
+from etlab.backends.xnnpack import moves
 from etlab.backends.xnnpack.operators.registry import Context, argument, rule
 from etlab.backends.xnnpack.steps import Layout, Tensor
 from etlab.backends.xnnpack.translate import Translation
@@ -92,8 +93,8 @@ def _glu(translation: Translation, node: fx.Node) -> Tensor:
     source = translation.tensor(node.args[0])
     dim = argument(node, 1, "dim", -1) % source.rank
     half = source.sizes[dim] // 2
-    first = translation.slice(source, dim, 0, half)
-    second = translation.slice(source, dim, half, half)
+    first = moves.slice(translation, source, dim, 0, half)
+    second = moves.slice(translation, source, dim, half, half)
     gate = translation.unary("Sigmoid", second, translation.like(second, second.sizes))
     return translation.binary("Multiply", first, gate, translation.result(node))
 

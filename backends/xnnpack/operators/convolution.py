@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from etlab.backends.xnnpack import weights
+from etlab.backends.xnnpack import moves, weights
 from etlab.backends.xnnpack.operators.registry import Context, is_zero_padding, rule
 from etlab.backends.xnnpack.payload.schema import Datatype
 from etlab.backends.xnnpack.quantized import Weight
@@ -88,7 +88,7 @@ def _convolution(translation: Translation, node: fx.Node) -> Tensor:
         fields=fields,
         fixed_inputs=("filter_id", "bias_id"),
     )
-    return translation.reshape_last(output, sizes) if is_sequence else output
+    return moves.reshape_last(translation, output, sizes) if is_sequence else output
 
 
 def _integers(translation: Translation, node: fx.Node) -> Weight | None:
@@ -103,7 +103,7 @@ def _as_picture(translation: Translation, tensor: Tensor) -> Tensor:
     if tensor.rank == 4:
         return tensor
     batch, channels, length = tensor.sizes
-    return translation.reshape_last(tensor, (batch, channels, 1, length))
+    return moves.reshape_last(translation, tensor, (batch, channels, 1, length))
 
 
 def _pair(name: str, values: Any, missing: int) -> dict[str, int]:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from etlab.backends.xnnpack import moves
 from etlab.backends.xnnpack.operators.registry import Context, argument, rule
 from etlab.backends.xnnpack.payload.nodes import ALIGN_CORNERS, KEEP_DIMS
 from etlab.backends.xnnpack.steps import Layout, Tensor
@@ -99,9 +100,9 @@ def _pool(
 ) -> Tensor:
     """A pooling of pictures with or without a batch dimension."""
     if source.rank == 3:
-        source, batched = translation.reshape(source, (1, *source.sizes)), (1, *sizes)
+        source, batched = moves.reshape(translation, source, (1, *source.sizes)), (1, *sizes)
         output = _pool(translation, kind, source, batched, fields)
-        return translation.reshape(output, sizes)
+        return moves.reshape(translation, output, sizes)
     return translation.unary(
         kind, source, translation.like(source, sizes), layout=Layout.CHANNELS_LAST, fields=fields
     )
@@ -125,7 +126,7 @@ def _average_pool(translation: Translation, node: fx.Node) -> Tensor:
     counts_padding = argument(node, 5, "count_include_pad", True)
     if counts_padding and (height or width):
         around = [(0, 0)] * (source.rank - 2) + [(height, height), (width, width)]
-        source = translation.pad(source, around, 0.0)
+        source = moves.pad(translation, source, around, 0.0)
         height = width = 0
     fields = _fields(kernel, stride, [height, width, height, width]) | {"flags": KEEP_DIMS}
     return _pool(translation, "AvgPooling2d", source, sizes, fields)

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from etlab.backends.xnnpack import moves
 from etlab.backends.xnnpack.operators.registry import Context, argument, rule
 from etlab.backends.xnnpack.payload.nodes import KEEP_DIMS
 from etlab.backends.xnnpack.steps import Layout, Tensor
@@ -43,8 +44,8 @@ def _mean(translation: Translation, node: fx.Node) -> Tensor:
     source, result, dims = translation.tensor(node.args[0]), translation.result(node), _dims(node)
     if source.rank == 3:
         if dims == [1]:
-            source = translation.permute(source, (0, 2, 1))
-        source = translation.reshape_last(source, (*source.sizes, 1))
+            source = moves.permute(translation, source, (0, 2, 1))
+        source = moves.reshape_last(translation, source, (*source.sizes, 1))
     average = translation.unary(
         "GlobalAvgPooling2d",
         source,
@@ -61,7 +62,7 @@ def _with_sizes(translation: Translation, tensor: Tensor, sizes: tuple[Any, ...]
         first is second or (isinstance(first, int) and first == second)
         for first, second in zip(tensor.sizes, sizes, strict=True)
     )
-    return tensor if is_same else translation.reshape(tensor, sizes)
+    return tensor if is_same else moves.reshape(translation, tensor, sizes)
 
 
 def _why_not_largest(node: fx.Node, context: Context) -> str | None:

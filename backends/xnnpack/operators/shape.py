@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from etlab.backends.xnnpack import moves
 from etlab.backends.xnnpack.operators.registry import Context, argument, rule
 from etlab.backends.xnnpack.steps import Tensor
 from etlab.backends.xnnpack.translate import Translation, symbols
@@ -33,14 +34,16 @@ def _why_not_reshape(node: fx.Node, context: Context) -> str | None:
     moves_only=True,
 )
 def _reshape(translation: Translation, node: fx.Node) -> Tensor:
-    return translation.reshape(translation.tensor(node.args[0]), tuple(node.meta["val"].shape))
+    return moves.reshape(
+        translation, translation.tensor(node.args[0]), tuple(node.meta["val"].shape)
+    )
 
 
 @rule(aten.permute_copy.default, moves_only=True)
 def _permute(translation: Translation, node: fx.Node) -> Tensor:
     source = translation.tensor(node.args[0])
     dims: Any = node.args[1]
-    return translation.permute(source, [dim % source.rank for dim in dims])
+    return moves.permute(translation, source, [dim % source.rank for dim in dims])
 
 
 @rule(aten.transpose_copy.int, moves_only=True)
@@ -49,13 +52,13 @@ def _transpose(translation: Translation, node: fx.Node) -> Tensor:
     first, second = (int(dim) % source.rank for dim in node.args[1:3])  # type: ignore[arg-type]
     order = list(range(source.rank))
     order[first], order[second] = second, first
-    return translation.permute(source, order)
+    return moves.permute(translation, source, order)
 
 
 @rule(aten.t_copy.default, moves_only=True)
 def _transpose_matrix(translation: Translation, node: fx.Node) -> Tensor:
     source = translation.tensor(node.args[0])
-    return translation.permute(source, range(source.rank)[::-1])
+    return moves.permute(translation, source, range(source.rank)[::-1])
 
 
 def _slice_range(node: fx.Node) -> tuple[int, Any, Any, Any]:
@@ -80,7 +83,7 @@ def _slice(translation: Translation, node: fx.Node) -> Tensor:
     dim, begin, _, size = _slice_range(node)
     begin = min(max(begin + size if begin < 0 else begin, 0), size)
     source = translation.tensor(node.args[0])
-    return translation.slice(source, dim, begin, node.meta["val"].shape[dim])
+    return moves.slice(translation, source, dim, begin, node.meta["val"].shape[dim])
 
 
 def _why_not_select(node: fx.Node, context: Context) -> str | None:
@@ -96,8 +99,10 @@ def _why_not_select(node: fx.Node, context: Context) -> str | None:
 def _select(translation: Translation, node: fx.Node) -> Tensor:
     source = translation.tensor(node.args[0])
     dim, index = int(node.args[1]) % source.rank, int(node.args[2])  # type: ignore[arg-type]
-    row = translation.slice(source, dim, index % source.sizes[dim] if index < 0 else index, 1)
-    return translation.reshape(row, tuple(node.meta["val"].shape))
+    row = moves.slice(
+        translation, source, dim, index % source.sizes[dim] if index < 0 else index, 1
+    )
+    return moves.reshape(translation, row, tuple(node.meta["val"].shape))
 
 
 def _why_not_split(node: fx.Node, context: Context) -> str | None:
@@ -119,7 +124,7 @@ def _split(translation: Translation, node: fx.Node) -> tuple[Tensor, ...]:
     dim = argument(node, 2, "dim", 0) % source.rank
     parts, begin = [], 0
     for val in node.meta["val"]:
-        parts.append(translation.slice(source, dim, begin, val.shape[dim]))
+        parts.append(moves.slice(translation, source, dim, begin, val.shape[dim]))
         begin += val.shape[dim]
     return tuple(parts)
 
@@ -134,9 +139,9 @@ def _why_not_unbind(node: fx.Node, context: Context) -> str | None:
 def _unbind(translation: Translation, node: fx.Node) -> tuple[Tensor, ...]:
     source = translation.tensor(node.args[0])
     dim = argument(node, 1, "dim", 0) % source.rank
-    rows = [translation.slice(source, dim, i, 1) for i in range(len(node.meta["val"]))]
+    rows = [moves.slice(translation, source, dim, i, 1) for i in range(len(node.meta["val"]))]
     return tuple(
-        translation.reshape(row, tuple(val.shape))
+        moves.reshape(translation, row, tuple(val.shape))
         for row, val in zip(rows, node.meta["val"], strict=True)
     )
 
@@ -157,7 +162,7 @@ def _pad(translation: Translation, node: fx.Node) -> Tensor:
     around = [(0, 0)] * source.rank
     for place in range(len(amounts) // 2):  # the last dimension comes first
         around[source.rank - 1 - place] = (amounts[2 * place], amounts[2 * place + 1])
-    return translation.pad(source, around, float(argument(node, 2, "value", 0.0)))
+    return moves.pad(translation, source, around, float(argument(node, 2, "value", 0.0)))
 
 
 @rule(aten.cat.default, moves_only=True)
@@ -165,7 +170,7 @@ def _cat(translation: Translation, node: fx.Node) -> Tensor:
     tensors: Any = node.args[0]
     sizes = tuple(node.meta["val"].shape)
     parts = [translation.tensor(tensor) for tensor in tensors]
-    return translation.concatenate(parts, argument(node, 1, "dim", 0) % len(sizes), sizes)
+    return moves.concatenate(translation, parts, argument(node, 1, "dim", 0) % len(sizes), sizes)
 
 
 @rule(aten.stack.default, why_not=_why_not_reshape, moves_only=True)
@@ -174,5 +179,5 @@ def _stack(translation: Translation, node: fx.Node) -> Tensor:
     sizes = tuple(node.meta["val"].shape)
     dim = argument(node, 1, "dim", 0) % len(sizes)
     row = (*sizes[:dim], 1, *sizes[dim + 1 :])
-    parts = [translation.reshape(translation.tensor(tensor), row) for tensor in tensors]
-    return translation.concatenate(parts, dim, sizes)
+    parts = [moves.reshape(translation, translation.tensor(tensor), row) for tensor in tensors]
+    return moves.concatenate(translation, parts, dim, sizes)

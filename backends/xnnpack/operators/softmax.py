@@ -3,6 +3,7 @@
 import torch
 from torch import fx
 
+from etlab.backends.xnnpack import moves
 from etlab.backends.xnnpack.operators.registry import Context, rule
 from etlab.backends.xnnpack.steps import Layout, Tensor
 from etlab.backends.xnnpack.translate import Translation
@@ -29,8 +30,8 @@ def _softmax(translation: Translation, node: fx.Node) -> Tensor:
         return translation.unary("Softmax", source, result, layout=Layout.CHANNELS_LAST)
     order = list(range(rank))
     order[dim], order[-1] = order[-1], order[dim]
-    moved = translation.permute(source, order)
+    moved = moves.permute(translation, source, order)
     output = translation.like(moved, moved.sizes)
-    return translation.permute(
-        translation.unary("Softmax", moved, output, layout=Layout.PLAIN), order
+    return moves.permute(
+        translation, translation.unary("Softmax", moved, output, layout=Layout.PLAIN), order
     )
