@@ -61,7 +61,9 @@ def fully_connected(
     rows = translation.plan.dynamic.get(node)
     given = translation.tensor(source) if rows is None else translation.rows(rows, 1)
     fused: Tensor | None = None
-    if bias is not None and bias in translation.constants:
+    # With quantized weights for floats XNNPACK scales the bias, too: there it is added afterwards.
+    scales_bias = weight.quantization is not None and given.quantization is None
+    if bias is not None and bias in translation.constants and not scales_bias:
         value = translation.constants[bias]
         if value.numel() == result.sizes[-1] and value.shape[-1] == value.numel():
             fused = weights.bias(translation, node, bias, given)

@@ -7,6 +7,7 @@ from interop.official import run_official
 from interop.xnnpack import node_names, payloads
 from torch import nn
 
+import etlab
 from etlab.backends.xnnpack import (
     XnnpackDynamicallyQuantizedPartitioner,
     XnnpackPartitioner,
@@ -149,6 +150,20 @@ def test_weights_of_torchao(dtype, granularity, datatype):
     quantize_(layers, config)
     edge = _check(layers, (_random(3, 64),), steps=2)
     assert datatype in _datatypes(edge)
+
+
+def test_quantized_weights_for_floats_stay_small_and_leave_the_bias_alone():
+    torch.manual_seed(0)
+    layers = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 6)).eval()
+    run = etlab.export(layers, (_random(3, 64),), quantizer="int8-weights:min_elements=1")
+    exported = run.stages["quantized"]
+    manager = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    edge = manager.edge_graph()
+    assert Datatype.QCINT8 in _datatypes(edge)
+    assert node_names(edge) == ["FullyConnected", "Add"] * 2
+    x = _random(3, 64, seed=1)
+    (actual,) = run_official(bytes(manager.to_executorch().buffer), (x,))
+    torch.testing.assert_close(actual, exported.module()(x), atol=1e-5, rtol=1e-5)
 
 
 def test_rows_are_quantized_once_for_all_layers_that_read_them():
