@@ -8,7 +8,7 @@ import torch
 from etlab.backends.xnnpack.payload import schema as payload
 from etlab.backends.xnnpack.payload.nodes import NODES
 from etlab.exir.emit import schema
-from etlab.exir.emit.file import assemble
+from etlab.exir.emit.file import Segment, assemble
 from etlab.exir.emit.flatbuffer import write_flatbuffer
 from etlab.exir.emit.scalar_type import scalar_type_of
 from etlab.runtime import Runtime
@@ -147,8 +147,8 @@ def program_of(
     )
     program = schema.Program(
         execution_plan=(plan,),
-        constant_buffer=(schema.Buffer(b""),),
+        constant_buffer=(),
+        constant_segment=schema.SubsegmentOffsets(0, (0,)),
         backend_delegate_data=(schema.BackendDelegateInlineData(delegate),),
-        segments=(),
     )
-    return assemble(program, ())[0].to_bytes()
+    return assemble(program, [Segment(0, [])])[0].to_bytes()

@@ -86,6 +86,24 @@ struct Product {
   }
 };
 
+// a, or a * b where a is negative: exact integers, each scaled in float.
+struct Prelu {
+  int32_t a_zero_point;
+  int32_t b_zero_point;
+  int32_t zero_point;
+  float positive;
+  float negative;
+  int8_t operator()(int8_t a, int8_t b) const {
+    const int32_t x = a - a_zero_point;
+    const float scaled = x < 0 ? static_cast<float>(x * (b - b_zero_point)) * negative
+                               : static_cast<float>(x) * positive;
+    const float lower = static_cast<float>(-128 - zero_point);
+    const float upper = static_cast<float>(127 - zero_point);
+    const float whole = std::nearbyint(std::min(std::max(scaled, lower), upper));
+    return static_cast<int8_t>(static_cast<int32_t>(whole) + zero_point);
+  }
+};
+
 // Any other function, on real numbers.
 struct Real {
   NodeUnion kind;
@@ -99,8 +117,7 @@ struct Real {
     const float y = (static_cast<float>(right) - static_cast<float>(b.zero_point)) * b.scale;
     const float value = kind == NodeUnion::Maximum   ? (x > y ? x : y)
                         : kind == NodeUnion::Minimum ? (x < y ? x : y)
-                        : kind == NodeUnion::Div     ? x / y
-                                                     : (x < 0.0f ? x * y : x);
+                                                     : x / y;
     const float scaled = value * inverse + static_cast<float>(out.zero_point);
     const float whole = std::nearbyint(scaled != scaled ? 0.0f : scaled);
     return limited(static_cast<int32_t>(std::min(std::max(whole, -128.0f), 127.0f)), limits);
@@ -164,7 +181,14 @@ std::unique_ptr<Operator> make_quantized_binary(OperatorBuilder& builder, size_t
       return std::make_unique<QuantizedBinary<Product>>(
           a, b, out, Product{qa.zero_point, qb.zero_point, qo.zero_point, scale, limits});
     }
-    case NodeUnion::PReLU: fail(ErrorKind::kNotSupported, "integer arithmetic");
+    case NodeUnion::PReLU: {
+      const float negative = qa.scale * qb.scale / qo.scale;
+      ETLAB_CHECK(negative >= 0x1p-16f && negative < 0x1p+8f, kNotSupported,
+                  "a change of scale by ", negative, ", expected 2^-16 to 256");
+      return std::make_unique<QuantizedBinary<Prelu>>(
+          a, b, out,
+          Prelu{qa.zero_point, qb.zero_point, qo.zero_point, qa.scale / qo.scale, negative});
+    }
     default:
       return std::make_unique<QuantizedBinary<Real>>(
           a, b, out, Real{kind, qa, qb, qo, 1.0f / qo.scale, limits});
