@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from etlab.exir.recurrent import PACKED_WAY_OUT
+
 _LIBRARIES = tuple(str(Path(str(module.__file__)).parent) for module in (torch,))
 _OWN = str(Path(__file__).parent)
 
@@ -31,7 +33,8 @@ def explain(name: str, error: Exception, export_again: Callable[[], Any]) -> str
     if line is not None and not decided:
         lines.append(f"  at {line}")
     lines += [f"  decided at {place} ({guard})" for guard, place in decided]
-    lines.append(_way_out(text))
+    is_packed = re.search(r"pack(ed|_padded)_sequence", line or "") is not None
+    lines.append(PACKED_WAY_OUT if is_packed else _way_out(text))
     return "\n".join(lines)
 
 

@@ -21,6 +21,10 @@ RECURRENT: frozenset[OpOverload] = frozenset(
 PACKED: frozenset[OpOverload] = frozenset(
     {aten.lstm.data, aten.gru.data, aten.rnn_tanh.data, aten.rnn_relu.data}
 )
+PACKED_WAY_OUT = (
+    "A program cannot hold packed sequences: give the layer the padded tensor and, of each "
+    "sequence, take the output of its last step (outputs[torch.arange(batch), lengths - 1])."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,11 +37,23 @@ class Decides(nn.Module):
         return x if x.sum() > 0 else -x
 
 
+class Packed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.GRU(4, 3, batch_first=True)
+
+    def forward(self, x):
+        lengths = x[:, 0, 0].long() + 3
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
+        return nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0])[0]
+
+
 BATCH_AND_STEPS = ({0: Dim("batch", min=2, max=4), 1: Dim("steps", min=2, max=16)},)
 REFUSED = {
     "one size only": (Fixed, SEQUENCE, "needs five steps", "make the dimension static"),
     "a slice as long as the bound": (Masked, SEQUENCE, "self.mask[:steps", "up to 31"),
     "a guard": (Reshaped, BATCH_AND_STEPS, "reshape(batch", "one reshape for several"),
+    "packed sequences": (Packed, None, "pad_packed_sequence(", "the padded tensor"),
     "a branch on values": (Decides, None, "if x.sum() > 0", "torch.cond"),
 }
 

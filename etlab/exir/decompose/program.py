@@ -25,6 +25,7 @@ from etlab.exir.decompose.walk import NodeFilter, Shared, Unsupported, Walk
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import fake_mode_of
 from etlab.exir.graph import provenance, rename_outputs, renamed, replace
+from etlab.exir.recurrent import PACKED, PACKED_WAY_OUT
 
 aten = torch.ops.aten
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -85,6 +86,8 @@ def _message(name: str, refused: list[Unsupported]) -> str:
         "decomposition:"
     ]
     lines += [f"  {u.operator} (node '{u.node}') at {source_line(u.stack_trace)}" for u in refused]
+    if any(u.operator in map(str, PACKED) for u in refused):
+        lines.append(PACKED_WAY_OUT)
     lines.append(
         "Rewrite these lines with other operators, give them to a backend that takes them "
         "(partitioner), or register a decomposition."
