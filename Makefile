@@ -15,7 +15,7 @@ QUICKSTART := notebooks/00_quickstart.ipynb
 SETUP_FILES := Makefile pyproject.toml requirements-build.txt requirements-dev.txt requirements-models.txt
 SETUP_DONE := $(VENV)/.etlab-ready
 
-.PHONY: lab demo setup test lint types test-python test-cpp test-js notebooks sanitize fuzz wheel \
+.PHONY: lab demo setup test lint types test-python test-cpp test-js notebooks sanitize sanitize-kernels fuzz wheel \
         check-all bench clean
 
 lab: setup
@@ -70,6 +70,10 @@ sanitize: setup
 	PATH="$(abspath $(BIN)):$$PATH" tools/cpp-tests build/sanitize \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DETLAB_SANITIZE=address,undefined
 
+# The kernels' cases on the extension of the same build.
+sanitize-kernels: sanitize
+	PATH="$(abspath $(BIN)):$$PATH" tools/kernel-sanitizer build/sanitize
+
 fuzz: setup
 	PATH="$(abspath $(BIN)):$$PATH" tools/fuzz $(FUZZ_ARGS)
 
@@ -82,7 +86,7 @@ bench: setup
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/operators.py
 
-check-all: test sanitize fuzz wheel
+check-all: test sanitize-kernels fuzz wheel
 	ETLAB_FULL=1 $(BIN)/python -m pytest tests
 	$(MAKE) bench
 

@@ -97,6 +97,11 @@ CASES = [
         for tensor in (_complex(3, 5, 7, dtype=dtype), _complex(5, 3, dtype=dtype).t())
         for dims in ([0], [-1], [0, 1], None)
     ],
+    *[
+        Case("aten::where.self_out", (make_tensor(3, 5, dtype=torch.bool), a, b))
+        for a, b in _pairs()
+        if a.dim() > 0 and a.shape[-1] == 5
+    ],
     *[Case("aten::prod.int_out", (_complex(3, 5, dtype=dtype), 1)) for dtype in COMPLEX],
     *[
         Case("aten::mm.out", (_complex(3, 5, dtype=dtype), _complex(5, 7, dtype=dtype)))
