@@ -8,7 +8,7 @@ namespace etlab {
 
 namespace {
 
-constexpr int64_t kLargestColumns = 1 << 20;  // floats of scratch for the products of a few channels
+constexpr int64_t kLargestColumns = 1 << 20;  // floats of scratch for products
 
 // The input positions along an axis that a tap of the kernel spreads into the output.
 struct Reach {

@@ -36,24 +36,35 @@ void write_signal(Context& context, const Signal& signal, Tensor& out) {
   copy_converted(context, values, StridedView(out), out.type());
 }
 
-// Transforms every line along `dim` in place.
+// Transforms every line along `dim` in place, several lines together.
 void transform_lines(Context& context, const Signal& signal, size_t dim, bool inverse) {
+  constexpr int64_t kLanes = FourierLanes::kCount;
   const int64_t length = signal.sizes[dim];
   const int64_t stride = signal.stride(dim);
   const FourierTransform transform(context, length, inverse);
   const int64_t scratch_size = length + transform.scratch_size();
-  auto* scratch = context.allocate<Number>(scratch_size * context.thread_count());
+  auto* scratch = context.allocate<FourierLanes>(scratch_size * context.thread_count());
   const int64_t lines = signal.numel() / length;
-  context.parallel_for(
-      lines, std::max<int64_t>(1, 4096 / length), [&](int64_t begin, int64_t end, int worker) {
-        Number* line = scratch + scratch_size * worker;
-        for (int64_t i = begin; i < end; ++i) {
-          Number* first = signal.values + i / stride * stride * length + i % stride;
-          for (int64_t j = 0; j < length; ++j) line[j] = first[j * stride];
-          transform.run(line, line + length);
-          for (int64_t j = 0; j < length; ++j) first[j * stride] = line[j];
-        }
-      });
+  const auto first_of = [&](int64_t line) {
+    return signal.values + line / stride * stride * length + line % stride;
+  };
+  const auto transform_blocks = [&](int64_t begin, int64_t end, int worker) {
+    FourierLanes* values = scratch + scratch_size * worker;
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t count = std::min(kLanes, lines - block * kLanes);
+      for (int64_t lane = 0; lane < kLanes; ++lane) {  // the last block repeats a line
+        const Number* from = first_of(block * kLanes + std::min(lane, count - 1));
+        for (int64_t j = 0; j < length; ++j) values[j].set(lane, from[j * stride]);
+      }
+      transform.run(values, values + length);
+      for (int64_t lane = 0; lane < count; ++lane) {
+        Number* to = first_of(block * kLanes + lane);
+        for (int64_t j = 0; j < length; ++j) to[j * stride] = values[j].get(lane);
+      }
+    }
+  };
+  const int64_t blocks = (lines + kLanes - 1) / kLanes;
+  context.parallel_for(blocks, std::max<int64_t>(1, 1024 / length), transform_blocks);
 }
 
 // 0: as it is, 1: over the root of the number of values in a transform, 2: over that number.
@@ -101,7 +112,9 @@ Sizes transformed_dims(const char* who, const Tensor& self, Span<const int64_t> 
 
 double count_of(const Signal& signal, const Sizes& dims) {
   double count = 1;
-  for (const int64_t dim : dims) count *= static_cast<double>(signal.sizes[static_cast<size_t>(dim)]);
+  for (const int64_t dim : dims) {
+    count *= static_cast<double>(signal.sizes[static_cast<size_t>(dim)]);
+  }
   return count;
 }
 

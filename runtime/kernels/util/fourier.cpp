@@ -8,6 +8,7 @@ namespace etlab {
 namespace {
 
 using Number = FourierTransform::Number;
+using Lanes = FourierLanes;
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int64_t kLargestRadix = 61;  // larger primes cost less as a convolution
@@ -37,6 +38,31 @@ Number root(int64_t numerator, int64_t denominator, bool inverse) {
   return {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
 }
 
+Lanes operator+(const Lanes& a, const Lanes& b) {
+  Lanes sum;
+  for (int64_t i = 0; i < Lanes::kCount; ++i) sum.real[i] = a.real[i] + b.real[i];
+  for (int64_t i = 0; i < Lanes::kCount; ++i) sum.imaginary[i] = a.imaginary[i] + b.imaginary[i];
+  return sum;
+}
+
+Lanes operator-(const Lanes& a, const Lanes& b) {
+  Lanes difference;
+  for (int64_t i = 0; i < Lanes::kCount; ++i) difference.real[i] = a.real[i] - b.real[i];
+  for (int64_t i = 0; i < Lanes::kCount; ++i) {
+    difference.imaginary[i] = a.imaginary[i] - b.imaginary[i];
+  }
+  return difference;
+}
+
+Lanes operator*(const Lanes& a, const Number& b) {
+  Lanes product;
+  for (int64_t i = 0; i < Lanes::kCount; ++i) {
+    product.real[i] = a.real[i] * b.real - a.imaginary[i] * b.imaginary;
+    product.imaginary[i] = a.real[i] * b.imaginary + a.imaginary[i] * b.real;
+  }
+  return product;
+}
+
 }  // namespace
 
 FourierTransform::FourierTransform(Context& context, int64_t length, bool inverse)
@@ -61,32 +87,33 @@ void FourierTransform::build_convolution(Context& context, bool inverse) {
       FourierTransform(context, padded_, true);
   auto* chirp = context.allocate<Number>(length_);
   auto* spectrum = context.allocate<Number>(padded_);
-  auto* scratch = context.allocate<Number>(padded_);
-  std::fill_n(spectrum, padded_, Number{});
+  auto* lanes = context.allocate<Lanes>(padded_);
+  auto* scratch = context.allocate<Lanes>(padded_);
+  std::fill_n(lanes, padded_, Lanes{});
   int64_t square = 0;  // j^2 modulo 2 * length
   for (int64_t j = 0; j < length_; ++j) {
     chirp[j] = root(square, 2 * length_, inverse);
-    spectrum[j] = conjugate(chirp[j]);
-    if (j > 0) spectrum[padded_ - j] = spectrum[j];
+    lanes[j].set(0, conjugate(chirp[j]));
+    if (j > 0) lanes[padded_ - j] = lanes[j];
     square = (square + 2 * j + 1) % (2 * length_);
   }
-  forward_->run(spectrum, scratch);
+  forward_->run(lanes, scratch);
   const double scale = 1.0 / static_cast<double>(padded_);
-  for (int64_t j = 0; j < padded_; ++j) spectrum[j] = spectrum[j] * Number{scale};
+  for (int64_t j = 0; j < padded_; ++j) spectrum[j] = lanes[j].get(0) * Number{scale};
   chirp_ = chirp;
   spectrum_ = spectrum;
 }
 
-void FourierTransform::run(Number* values, Number* scratch) const {
+void FourierTransform::run(Lanes* values, Lanes* scratch) const {
   if (padded_ > 0) return convolve(values, scratch);
   std::copy_n(values, length_, scratch);
   transform(length_, 1, scratch, values);
 }
 
-void FourierTransform::convolve(Number* values, Number* scratch) const {
-  Number* padded = scratch;
+void FourierTransform::convolve(Lanes* values, Lanes* scratch) const {
+  Lanes* padded = scratch;
   for (int64_t j = 0; j < length_; ++j) padded[j] = values[j] * chirp_[j];
-  std::fill(padded + length_, padded + padded_, Number{});
+  std::fill(padded + length_, padded + padded_, Lanes{});
   forward_->run(padded, scratch + padded_);
   for (int64_t j = 0; j < padded_; ++j) padded[j] = padded[j] * spectrum_[j];
   backward_->run(padded, scratch + padded_);
@@ -94,8 +121,8 @@ void FourierTransform::convolve(Number* values, Number* scratch) const {
 }
 
 // `length` numbers `step` apart: the transforms of every radix-th one, combined.
-void FourierTransform::transform(int64_t length, int64_t step, const Number* from,
-                                 Number* to) const {
+void FourierTransform::transform(int64_t length, int64_t step, const Lanes* from,
+                                 Lanes* to) const {
   if (length == 1) {
     *to = *from;
     return;
@@ -103,27 +130,32 @@ void FourierTransform::transform(int64_t length, int64_t step, const Number* fro
   const int64_t radix = next_radix(length);
   const int64_t part = length / radix;
   for (int64_t i = 0; i < radix; ++i) {
-    transform(part, step * radix, from + i * step, to + i * part);
+    if (part == 1) {
+      to[i] = from[i * step];
+    } else {
+      transform(part, step * radix, from + i * step, to + i * part);
+    }
   }
   combine(length, radix, to);
 }
 
-void FourierTransform::combine(int64_t length, int64_t radix, Number* values) const {
+void FourierTransform::combine(int64_t length, int64_t radix, Lanes* values) const {
   const int64_t part = length / radix;
   const int64_t root_step = length_ / length;
-  std::array<Number, kLargestRadix> turned;
+  std::array<Lanes, kLargestRadix> turned;
   for (int64_t k = 0; k < part; ++k) {
-    for (int64_t i = 0; i < radix; ++i) {
+    turned[0] = values[k];
+    for (int64_t i = 1; i < radix; ++i) {
       turned[i] = values[i * part + k] * roots_[i * k * root_step];
     }
     if (radix == 2) {
       values[k] = turned[0] + turned[1];
       values[part + k] = turned[0] - turned[1];
     } else if (radix == 4) {
-      const Number even = turned[0] + turned[2];
-      const Number odd = turned[1] + turned[3];
-      const Number even_difference = turned[0] - turned[2];
-      const Number quarter = (turned[1] - turned[3]) * roots_[length_ / 4];
+      const Lanes even = turned[0] + turned[2];
+      const Lanes odd = turned[1] + turned[3];
+      const Lanes even_difference = turned[0] - turned[2];
+      const Lanes quarter = (turned[1] - turned[3]) * roots_[length_ / 4];
       values[k] = even + odd;
       values[part + k] = even_difference + quarter;
       values[2 * part + k] = even - odd;
@@ -131,8 +163,10 @@ void FourierTransform::combine(int64_t length, int64_t radix, Number* values) co
     } else {
       const int64_t radix_step = length_ / radix;
       for (int64_t j = 0; j < radix; ++j) {
-        Number sum = turned[0];
-        for (int64_t i = 1; i < radix; ++i) sum += turned[i] * roots_[i * j % radix * radix_step];
+        Lanes sum = turned[0];
+        for (int64_t i = 1; i < radix; ++i) {
+          sum = sum + turned[i] * roots_[i * j % radix * radix_step];
+        }
         values[j * part + k] = sum;
       }
     }

@@ -7,6 +7,20 @@
 
 namespace etlab {
 
+// One number of each of several lines, which are transformed together: the loops over them are
+// vector instructions.
+struct FourierLanes {
+  static constexpr int64_t kCount = 8;
+  double real[kCount];
+  double imaginary[kCount];
+
+  void set(int64_t lane, const Complex<double>& value) {
+    real[lane] = value.real;
+    imaginary[lane] = value.imaginary;
+  }
+  Complex<double> get(int64_t lane) const { return {real[lane], imaginary[lane]}; }
+};
+
 // The discrete Fourier transform of one length, unscaled and in double whatever the dtype: by the
 // factors of the length, and where one of them is a large prime as a convolution (Bluestein), so
 // that the work is O(n log n) for every length. Tables lie in scratch memory of the operator.
@@ -14,17 +28,18 @@ class FourierTransform {
  public:
   using Number = Complex<double>;
 
+  // In every lane:
   // values[k] = sum over j of values[j] * e^(-+2 pi i j k / length), + when `inverse`.
   FourierTransform(Context& context, int64_t length, bool inverse);
-  // Numbers that `run` needs beside the values.
+  // Elements that `run` needs beside the values.
   int64_t scratch_size() const { return scratch_size_; }
-  void run(Number* values, Number* scratch) const;
+  void run(FourierLanes* values, FourierLanes* scratch) const;
 
  private:
   void build_convolution(Context& context, bool inverse);
-  void transform(int64_t length, int64_t step, const Number* from, Number* to) const;
-  void combine(int64_t length, int64_t radix, Number* values) const;
-  void convolve(Number* values, Number* scratch) const;
+  void transform(int64_t length, int64_t step, const FourierLanes* from, FourierLanes* to) const;
+  void combine(int64_t length, int64_t radix, FourierLanes* values) const;
+  void convolve(FourierLanes* values, FourierLanes* scratch) const;
 
   int64_t length_;
   int64_t scratch_size_;

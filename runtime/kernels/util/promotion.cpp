@@ -42,7 +42,8 @@ void check_can_cast(const char* op, ScalarType computed, const Tensor& out) {
   const bool loses_part = is_complex(computed) && !is_complex(out.type());
   const bool loses_number = computed != ScalarType::kBool && out.type() == ScalarType::kBool;
   ETLAB_CHECK(!loses_fraction && !loses_part && !loses_number, kInvalidArgument, op,
-              ": the result is ", name_of(computed), " and cannot be written to an output of ", name_of(out.type()));
+              ": the result is ", name_of(computed), " and cannot be written to an output of ",
+              name_of(out.type()));
 }
 
 }  // namespace etlab
