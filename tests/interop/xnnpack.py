@@ -1,10 +1,14 @@
-"""What the tests of the XNNPACK backend share: the official runtime judges payloads."""
+"""What the tests of the XNNPACK backend share: both runtimes compute what eager does."""
 
+import copy
+
+import torch
 from interop.official import run_official_repeatedly
 from torch import nn
 
 from etlab.backends.xnnpack import XnnpackPartitioner
 from etlab.backends.xnnpack.payload import read_payload
+from etlab.runtime import Runtime
 from etlab.testing_backends import check_backend, lowered_modules
 
 
@@ -19,6 +23,15 @@ class Calls(nn.Module):
         return self.function(x) if y is None else self.function(x, y)
 
 
+def run_natively(program, calls):
+    """Run a program in etlab's own runtime, once for each list of inputs."""
+    method = Runtime.get().load_program(program).load_method("forward")
+    return [
+        [x.clone() if isinstance(x, torch.Tensor) else x for x in method.execute(list(call))]
+        for call in copy.deepcopy(calls)
+    ]
+
+
 def check(model, *inputs, partitioner=None, **options):
     """Lower, run in the official runtime, compare with eager; the graph with its delegates."""
     module = model if isinstance(model, nn.Module) else Calls(model)
@@ -26,7 +39,7 @@ def check(model, *inputs, partitioner=None, **options):
         partitioner or XnnpackPartitioner(),
         module,
         *inputs,
-        runners=[run_official_repeatedly],
+        runners=[run_official_repeatedly, run_natively],
         **options,
     )
 

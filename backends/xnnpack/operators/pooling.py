@@ -1,5 +1,6 @@
 """Pooling, averages over pictures, and resizing."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -29,7 +30,9 @@ def _window(node: fx.Node) -> tuple[list[int], list[int], list[int]]:
     return kernel, stride, _two(argument(node, 3, "padding", 0), 0)
 
 
-def _fields(kernel: list[int], stride: list[int], pads: list[int]) -> dict[str, int]:
+def _fields(
+    kernel: list[int], stride: list[int], pads: list[int], dilation: Sequence[int] = (1, 1)
+) -> dict[str, int]:
     """The fields of a pooling node; `pads` are (top, right, bottom, left)."""
     names = ("padding_top", "padding_right", "padding_bottom", "padding_left")
     return {
@@ -38,6 +41,8 @@ def _fields(kernel: list[int], stride: list[int], pads: list[int]) -> dict[str, 
         "pooling_width": kernel[1],
         "stride_height": stride[0],
         "stride_width": stride[1],
+        "dilation_height": dilation[0],
+        "dilation_width": dilation[1],
     }
 
 
@@ -88,8 +93,7 @@ def _max_pool(translation: Translation, node: fx.Node) -> tuple[Tensor, None]:
     if argument(node, 5, "ceil_mode", False):
         extra = _extra(node, dilation) or extra
     pads = [padding[0], padding[1] + extra[1], padding[0] + extra[0], padding[1]]
-    fields = _fields(kernel, stride, pads)
-    fields |= {"dilation_height": dilation[0], "dilation_width": dilation[1]}
+    fields = _fields(kernel, stride, pads, dilation)
     source = translation.tensor(node.args[0])
     val = node.meta["val"][0]
     return _pool(translation, "MaxPooling2d", source, tuple(val.shape), fields), None
