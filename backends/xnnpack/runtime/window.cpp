@@ -1,5 +1,7 @@
 #include "backends/xnnpack/runtime/window.h"
 
+#include <algorithm>
+
 #include "runtime/core/error.h"
 
 namespace etlab {
@@ -98,8 +100,9 @@ Window window_of(const payload::Pooling& n) {
   w.kernel_w = n.pooling_width();
   w.stride_h = n.stride_height();
   w.stride_w = n.stride_width();
-  w.dilation_h = n.dilation_height();
-  w.dilation_w = n.dilation_width();
+  // ExecuTorch's exporter leaves 0 where a pooling has no dilation.
+  w.dilation_h = std::max<int64_t>(1, n.dilation_height());
+  w.dilation_w = std::max<int64_t>(1, n.dilation_width());
   w.pad_top = n.padding_top();
   w.pad_bottom = n.padding_bottom();
   w.pad_left = n.padding_left();

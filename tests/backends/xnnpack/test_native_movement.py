@@ -54,6 +54,12 @@ def test_pooling_leaves_the_padding_out(kernel, stride, padding):
     assert_same(one("AvgPooling2d", X, nhwc(mean), **fields), nhwc(mean))
 
 
+def test_average_pooling_of_official_files_leaves_its_dilation_zero():
+    fields = pooling_fields((2, 2), (2, 2), (0, 0)) | {"dilation_height": 0, "dilation_width": 0}
+    mean = nhwc(functional.avg_pool2d(nchw(X), 2))
+    assert_same(one("AvgPooling2d", X, mean, **fields), mean)
+
+
 def test_large_pooling_window():
     x = torch.randn(1, 20, 21, 3, generator=torch.Generator().manual_seed(1))
     expected = nhwc(functional.avg_pool2d(nchw(x), (20, 21)))
