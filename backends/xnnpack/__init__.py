@@ -30,12 +30,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The quantizer is torchao's, which is imported when it is asked for."""
+    """The quantizer brings torchao along, which is imported when it is asked for."""
     if name in ("XNNPACKQuantizer", "get_symmetric_quantization_config"):
-        from etlab.quantize.base import quiet_imports
+        from etlab.backends.xnnpack import quantizer
 
-        with quiet_imports():
-            from torchao.testing.pt2e import _xnnpack_quantizer
-
-        return getattr(_xnnpack_quantizer, name)
+        return getattr(quantizer, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

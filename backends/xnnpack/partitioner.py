@@ -102,6 +102,8 @@ class XnnpackPartitioner(Partitioner):
         """Why a node is left; None when it is taken."""
         target: Any = node.target
         rule = all_rules().get(str(target))
+        if rule is None and not isinstance(node.meta.get("val"), torch.Tensor | tuple | list):
+            return "it is a number or a size, not a tensor: the runtime computes it by itself"
         if rule is None:
             return f"XNNPACK has nothing like {target}"
         if self.configs is not None and not self.configs & _names(target):

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 from interop.official import run_official
-from interop.xnnpack import node_names, payloads
+from interop.xnnpack import node_names, payloads, run_natively
 from torch import nn
 
 import etlab
@@ -162,8 +162,9 @@ def test_quantized_weights_for_floats_stay_small_and_leave_the_bias_alone():
     assert Datatype.QCINT8 in _datatypes(edge)
     assert node_names(edge) == ["FullyConnected", "Add"] * 2
     x = _random(3, 64, seed=1)
-    (actual,) = run_official(bytes(manager.to_executorch().buffer), (x,))
-    torch.testing.assert_close(actual, exported.module()(x), atol=1e-5, rtol=1e-5)
+    program = bytes(manager.to_executorch().buffer)
+    for actual in (*run_official(program, (x,)), *run_natively(program, [(x,)])[0]):
+        torch.testing.assert_close(actual, exported.module()(x), atol=1e-5, rtol=1e-5)
 
 
 def test_rows_are_quantized_once_for_all_layers_that_read_them():
@@ -272,3 +273,19 @@ def test_a_limit_of_one_user_does_not_reach_another():
     quantized = _quantize(Model(), inputs, is_per_channel=False)
     edge = _check(quantized, inputs, steps=2)
     assert "Clamp" in node_names(edge)
+
+
+def test_arithmetic_on_indices_is_not_quantized():
+    class Rolled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 8)
+
+        def forward(self, x):
+            places = (torch.arange(8) + 3) * 2 % 8
+            return self.layer(x)[:, places] + x
+
+    torch.manual_seed(0)
+    inputs = (_random(3, 8),)
+    quantized = _quantize(Rolled(), inputs, is_per_channel=True)
+    _check(quantized, inputs, steps=2, is_whole=False)

@@ -1,3 +1,6 @@
+#include <memory>
+#include <vector>
+
 #include "backends/xnnpack/runtime/operator.h"
 #include "backends/xnnpack/runtime/operators/quantized_matrix.h"
 #include "runtime/core/error.h"
@@ -17,7 +20,8 @@ struct PackedMatrix : PackedWeights {
   ImageWeights weights;
 };
 
-// out = in * weights + bias, the weights a constant or computed.
+// out = in * weights + bias, the weights a constant or computed; or 8-bit integers with a scale per
+// column, which XNNPACK applies to the bias too.
 class FullyConnected : public Operator {
  public:
   FullyConnected(OperatorBuilder& builder, const payload::FullyConnected& node)
@@ -30,20 +34,26 @@ class FullyConnected : public Operator {
         lower_(builder.lower()),
         upper_(builder.upper()) {
     const GraphValue& filter = builder.value(filter_);
-    for (const size_t index : {in_, filter_, out_}) {
-      ETLAB_CHECK(builder.value(index).type == Datatype::FP32, kNotSupported, "operands ",
-                  name_of(builder.value(in_).type), " and ", name_of(filter.type),
-                  " with a result ", name_of(builder.value(out_).type));
-    }
+    const bool is_scaled = has_column_scales(filter);
+    ETLAB_CHECK(builder.value(in_).type == Datatype::FP32 &&
+                    (filter.type == Datatype::FP32 || is_scaled) &&
+                    builder.value(out_).type == Datatype::FP32,
+                kNotSupported, "operands ", name_of(builder.value(in_).type), " and ",
+                name_of(filter.type), " with a result ", name_of(builder.value(out_).type));
     ETLAB_CHECK(filter.shape.rank() == 2, kInvalidProgram, "weights of shape ",
                 describe(filter.shape), ", expected a matrix");
     columns_ = filter.shape[is_transposed_ ? 1 : 0];
     depth_ = filter.shape[is_transposed_ ? 0 : 1];
     ETLAB_CHECK(depth_ > 0, kInvalidProgram, "weights of shape ", describe(filter.shape));
     if (bias_) check_bias(builder.value(*bias_));
+    const float* bias = bias_ ? builder.value(*bias_).constant_as<float>() : nullptr;
+    if (is_scaled) {
+      pack_scaled(filter);
+      padded_bias_ = scaled_bias(bias, filter.quantization.channel_scales);
+      return;
+    }
     if (filter.is_constant()) pack(filter);
-    padded_bias_ =
-        padded_columns(bias_ ? builder.value(*bias_).constant_as<float>() : nullptr, columns_);
+    padded_bias_ = padded_columns(bias, columns_);
   }
 
   void reshape(Span<Operand> values) override {
@@ -104,6 +114,29 @@ class FullyConnected : public Operator {
     ETLAB_CHECK(bias.type == Datatype::FP32 && bias.shape.numel() == columns_, kInvalidProgram,
                 "a bias ", name_of(bias.type), " of shape ", describe(bias.shape), " for ",
                 columns_, " columns");
+  }
+
+  bool has_column_scales(const GraphValue& filter) const {
+    return filter.type == Datatype::QCINT8 && filter.is_constant() && !is_transposed_ &&
+           filter.quantization.channel_scales != nullptr && filter.quantization.channel_dim == 0;
+  }
+
+  void pack_scaled(const GraphValue& filter) {
+    const auto* integers = filter.constant_as<int8_t>();  // (columns, depth)
+    std::vector<float> weights(static_cast<size_t>(columns_ * depth_));
+    for (int64_t i = 0; i < columns_ * depth_; ++i) {
+      weights[static_cast<size_t>(i)] =
+          static_cast<float>(integers[i]) * filter.quantization.channel_scales[i / depth_];
+    }
+    packed_ = std::make_shared<const PackedMatrix>(ImageWeights(
+        weights.data(), columns_, depth_, ImageWeights::Order::kColumnsFirst));
+  }
+
+  AlignedBuffer scaled_bias(const float* bias, const float* scales) const {
+    if (bias == nullptr) return padded_columns(nullptr, columns_);
+    std::vector<float> scaled(bias, bias + columns_);
+    for (int64_t i = 0; i < columns_; ++i) scaled[static_cast<size_t>(i)] *= scales[i];
+    return padded_columns(scaled.data(), columns_);
   }
 
   void pack(const GraphValue& filter) {
