@@ -19,6 +19,7 @@ constexpr int64_t kSmallestParallelWork = 1 << 20;
 // Weights below this stay in the second-level cache whole: rows are walked outermost.
 constexpr int64_t kSmallWeights = 1 << 17;
 constexpr int64_t kRowBlockFloats = 1 << 15;
+constexpr int64_t kLineFloats = 16;  // of a cache line
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -77,6 +78,8 @@ void multiply_panel(const ImageGemm& problem, const ImageWeights& weights, int64
   const int64_t width = vectors * kernels.width;
   const int columns = static_cast<int>(std::min(width, weights.columns() - column));
   const int64_t tiles = divide_up(end - begin, kernels.max_rows);
+  const bool is_streamed = weights.columns() * weights.depth() > kSmallWeights;
+  const int64_t lines = width / kLineFloats;  // of a row of the panel
   for_each_block(problem, [&](const DepthBlock& block, bool is_first, bool is_last) {
     const float* pixels[kMostTaps * kMaxImageRows];
     ImageTile tile{};
@@ -97,6 +100,11 @@ void multiply_panel(const ImageGemm& problem, const ImageWeights& weights, int64
       const int64_t row = begin + (end - begin) * i / tiles;
       const int64_t rows = begin + (end - begin) * (i + 1) / tiles - row;
       find_pixels(problem, block, row, rows, pixels);
+      // The first tiles bring the next block nearer, a part of it each.
+      const int64_t block_depth = block.taps * block.channels;
+      tile.prefetch = is_streamed && i < lines
+                          ? tile.b + block_depth * (width + i * kLineFloats)
+                          : nullptr;
       tile.c = problem.out + row * problem.out_stride + column;
       tile.residual = is_last && problem.residual != nullptr
                           ? problem.residual + row * problem.residual_stride + column

@@ -51,12 +51,16 @@ void image_tile(const ImageTile& t, int columns) {
     }
   }
   const float* b = t.b;
+  const float* next = t.prefetch != nullptr ? t.prefetch : t.b;
+  const int64_t next_step = t.prefetch != nullptr ? 16 : 0;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const float* const* pixels = t.rows + tap * t.row_step;
     const float* a[rows];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) a[r] = pixels[r];
     for (int64_t k = 0; k < t.channels; ++k) {
+      __builtin_prefetch(next, 0, 2);
+      next += next_step;
       F row[vectors];
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) row[v] = load(b + v * kWidth);

@@ -6,6 +6,8 @@ namespace {
 constexpr bool kHasFma = true;
 }  // namespace
 
+#include "runtime/kernels/optimized/quantized_rows_avx512_inl.h"
+
 #include "runtime/kernels/optimized/quantized_image_rows_inl.h"
 
 namespace etlab {

@@ -55,6 +55,8 @@ void quantized_tile(const etlab::QuantizedTile& t) {
 
 }  // namespace
 
+#include "runtime/kernels/optimized/quantized_rows_avx512_inl.h"
+
 #include "runtime/kernels/optimized/quantized_image_rows_inl.h"
 
 namespace etlab {

@@ -26,6 +26,7 @@ inline __attribute__((always_inline)) int32_t without_offset(int32_t sum, int32_
                               static_cast<uint32_t>(offset) * static_cast<uint32_t>(column_sum));
 }
 
+#ifndef ETLAB_HAS_QUANTIZED_ROWS  // the file has vectors of its own for them
 void requantize(const RequantizedRow& row) {
   const int32_t* __restrict sums = row.sums;
   const int32_t* __restrict bias = row.bias;
@@ -43,6 +44,31 @@ void requantize(const RequantizedRow& row) {
     out[i] = static_cast<int8_t>(static_cast<int32_t>(rounded) + zero_point);
   }
 }
+
+void depthwise(const QuantizedDepthwise& job) {
+  constexpr int64_t kBlock = 16;
+  int64_t c = 0;
+  for (; c + kBlock <= job.channels; c += kBlock) {
+    int32_t sums[kBlock] = {};
+    for (int64_t tap = 0; tap < job.taps; ++tap) {
+      const int8_t* x = job.rows[tap] + c;
+      const int8_t* w = job.weights + tap * job.channels + c;
+      for (int64_t i = 0; i < kBlock; ++i) {
+        sums[i] += static_cast<int16_t>(static_cast<int16_t>(x[i]) * static_cast<int16_t>(w[i]));
+      }
+    }
+    for (int64_t i = 0; i < kBlock; ++i) job.sums[c + i] = sums[i];
+  }
+  for (; c < job.channels; ++c) {
+    int32_t sum = 0;
+    for (int64_t tap = 0; tap < job.taps; ++tap) {
+      sum += static_cast<int32_t>(job.rows[tap][c]) *
+             static_cast<int32_t>(job.weights[tap * job.channels + c]);
+    }
+    job.sums[c] = sum;
+  }
+}
+#endif
 
 void finish_dynamic(const DynamicRow& row) {
   const int32_t* __restrict sums = row.sums;
@@ -64,30 +90,6 @@ void add_block(const BlockRow& row) {
     const auto sum =
         static_cast<float>(without_offset(sums[i], row.unsigned_offset, column_sums[i]));
     out[i] = multiply_add(sum, row.scales[i], out[i]);
-  }
-}
-
-void depthwise(const QuantizedDepthwise& job) {
-  constexpr int64_t kBlock = 64;
-  int64_t c = 0;
-  for (; c + kBlock <= job.channels; c += kBlock) {
-    int32_t sums[kBlock] = {};
-    for (int64_t tap = 0; tap < job.taps; ++tap) {
-      const int8_t* x = job.rows[tap] + c;
-      const int8_t* w = job.weights + tap * job.channels + c;
-      for (int64_t i = 0; i < kBlock; ++i) {
-        sums[i] += static_cast<int16_t>(static_cast<int16_t>(x[i]) * static_cast<int16_t>(w[i]));
-      }
-    }
-    for (int64_t i = 0; i < kBlock; ++i) job.sums[c + i] = sums[i];
-  }
-  for (; c < job.channels; ++c) {
-    int32_t sum = 0;
-    for (int64_t tap = 0; tap < job.taps; ++tap) {
-      sum += static_cast<int32_t>(job.rows[tap][c]) *
-             static_cast<int32_t>(job.weights[tap * job.channels + c]);
-    }
-    job.sums[c] = sum;
   }
 }
 

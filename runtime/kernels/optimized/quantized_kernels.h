@@ -18,6 +18,24 @@ struct FloatRange {
   float highest;
 };
 
+// Sums in fixed point: (bias + a * a_multiplier + b * b_multiplier) >> shift, + zero point, limited. A
+// side that does not advance has one value for all of the run.
+struct QuantizedSumRow {
+  const int8_t* a;
+  const int8_t* b;
+  bool a_advances;
+  bool b_advances;
+  int8_t* out;
+  int64_t count;
+  int32_t a_multiplier;
+  int32_t b_multiplier;
+  int32_t bias;
+  int shift;
+  int32_t zero_point;
+  int32_t lower;
+  int32_t upper;
+};
+
 // Conversions between float and int8 rows, for one instruction set. Every instruction set gives the
 // same bits.
 struct QuantizedKernels {
@@ -25,6 +43,11 @@ struct QuantizedKernels {
   void (*dequantize)(const int8_t* x, float* out, int64_t count, float scale, int32_t zero_point);
   // Of the numbers and zero.
   FloatRange (*range_with_zero)(const float* x, int64_t count);
+  void (*sum)(const QuantizedSumRow& row);
+  // out[i] = the larger of out[i] and x[i].
+  void (*raise_to)(const int8_t* x, int8_t* out, int64_t count);
+  // out[i] = x[i], limited.
+  void (*clamp)(const int8_t* x, int8_t* out, int64_t count, int8_t lower, int8_t upper);
 };
 
 extern const QuantizedKernels quantized_kernels_generic;

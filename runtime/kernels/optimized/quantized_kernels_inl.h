@@ -5,6 +5,7 @@ namespace {
 
 using etlab::FloatRange;
 using etlab::QuantizedKernels;
+using etlab::QuantizedSumRow;
 using etlab::QuantizeRow;
 
 // Adding it to a number below 2^22 leaves the integer in the low bits, rounded half to even.
@@ -56,6 +57,53 @@ FloatRange range_with_zero(const float* x, int64_t count) {
   return range;
 }
 
-constexpr QuantizedKernels kQuantizedKernels = {&quantize, &dequantize, &range_with_zero};
+template <bool b_advances>
+inline __attribute__((always_inline)) void sum_run(const QuantizedSumRow& row, const int8_t* a,
+                                                   const int8_t* b, int32_t a_multiplier,
+                                                   int32_t b_multiplier) {
+  int8_t* out = row.out;
+  const int32_t bias = row.bias + (b_advances ? 0 : b_multiplier * *b);
+  const int32_t lower = row.lower - row.zero_point;
+  const int32_t upper = row.upper - row.zero_point;
+  const int shift = row.shift;
+  const int32_t zero_point = row.zero_point;
+#pragma GCC ivdep  // the result may stand where an operand does, element by element
+  for (int64_t i = 0; i < row.count; ++i) {
+    int32_t x = bias + a[i] * a_multiplier + (b_advances ? b[i] * b_multiplier : 0);
+    x >>= shift;
+    x = x > lower ? x : lower;
+    x = x < upper ? x : upper;
+    out[i] = static_cast<int8_t>(x + zero_point);
+  }
+}
+
+void sum(const QuantizedSumRow& row) {
+  if (!row.a_advances && !row.b_advances) {
+    QuantizedSumRow one = row;
+    one.count = 1;
+    sum_run<true>(one, row.a, row.b, row.a_multiplier, row.b_multiplier);
+    for (int64_t i = 1; i < row.count; ++i) row.out[i] = row.out[0];
+  } else if (row.a_advances && row.b_advances) {
+    sum_run<true>(row, row.a, row.b, row.a_multiplier, row.b_multiplier);
+  } else if (row.a_advances) {
+    sum_run<false>(row, row.a, row.b, row.a_multiplier, row.b_multiplier);
+  } else {
+    sum_run<false>(row, row.b, row.a, row.b_multiplier, row.a_multiplier);
+  }
+}
+
+void raise_to(const int8_t* __restrict x, int8_t* __restrict out, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] = out[i] > x[i] ? out[i] : x[i];
+}
+
+void clamp(const int8_t* x, int8_t* out, int64_t count, int8_t lower, int8_t upper) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int8_t raised = x[i] > lower ? x[i] : lower;
+    out[i] = raised < upper ? raised : upper;
+  }
+}
+
+constexpr QuantizedKernels kQuantizedKernels = {&quantize, &dequantize, &range_with_zero,
+                                                &sum,      &raise_to,   &clamp};
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "backends/xnnpack/runtime/broadcast_walk.h"
 #include "backends/xnnpack/runtime/operators/integer_weights.h"
 #include "backends/xnnpack/runtime/operators/quantized_elementwise.h"
 #include "runtime/core/error.h"
+#include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/quantized_kernels.h"
 
 namespace etlab {
 namespace {
@@ -56,9 +59,10 @@ struct Sum {
     b_multiplier = static_cast<int32_t>(std::lrint(sign * std::ldexp(b_scale, shift)));
     bias = (1 << (shift - 1)) - a_multiplier * a.zero_point - b_multiplier * b.zero_point;
   }
-  int8_t operator()(int8_t a, int8_t b) const {
-    const int32_t sum = bias + a * a_multiplier + b * b_multiplier;
-    return limited((sum >> shift) + zero_point, limits);
+  void operator()(const Run& run) const {
+    ETLAB_FOR_INSTRUCTION_SET(quantized_kernels)
+        .sum({run.a, run.b, run.a_advances, run.b_advances, run.out, run.count, a_multiplier,
+              b_multiplier, bias, shift, zero_point, limits.lower, limits.upper});
   }
   int32_t zero_point;
   IntegerLimits limits;
@@ -140,8 +144,13 @@ class QuantizedBinary : public Operator {
     const int8_t* b = run.values[b_].as<int8_t>();
     int8_t* out = run.values[out_].as<int8_t>();
     walk_.run(run.context, [&](int64_t a_at, int64_t b_at, int64_t out_at, int64_t count) {
-      for_each({a + a_at, b + b_at, walk_.a_advances(), walk_.b_advances(), out + out_at, count},
-               function_);
+      const Run part{a + a_at,     b + b_at, walk_.a_advances(), walk_.b_advances(),
+                     out + out_at, count};
+      if constexpr (std::is_invocable_v<const Function&, const Run&>) {
+        function_(part);
+      } else {
+        for_each(part, function_);
+      }
     });
   }
 

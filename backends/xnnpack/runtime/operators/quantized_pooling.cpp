@@ -6,6 +6,8 @@
 #include "backends/xnnpack/runtime/operators/integer_weights.h"
 #include "backends/xnnpack/runtime/operators/same_type.h"
 #include "runtime/core/error.h"
+#include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/quantized_kernels.h"
 
 namespace etlab {
 namespace {
@@ -27,6 +29,7 @@ class QuantizedMaxPooling : public Operator {
     int8_t* out = run.values[out_].as<int8_t>();
     const int64_t pixels = sizes_.output_pixels();
     const int64_t channels = sizes_.channels;
+    const QuantizedKernels& kernels = ETLAB_FOR_INSTRUCTION_SET(quantized_kernels);
     run.context.parallel_for(
         sizes_.batch * pixels, 1 + (1 << 14) / (window_.taps() * channels + 1),
         [&](int64_t begin, int64_t end) {
@@ -37,14 +40,10 @@ class QuantizedMaxPooling : public Operator {
             std::fill(result, result + channels, static_cast<int8_t>(limits_.lower));
             for (int64_t tap = 0; tap < window_.taps(); ++tap) {
               if (offsets[tap] < 0) continue;
-              const int8_t* pixel = image + offsets[tap];
-              for (int64_t c = 0; c < channels; ++c) {
-                result[c] = result[c] > pixel[c] ? result[c] : pixel[c];
-              }
+              kernels.raise_to(image + offsets[tap], result, channels);
             }
-            for (int64_t c = 0; c < channels; ++c) {
-              result[c] = std::min(result[c], static_cast<int8_t>(limits_.upper));
-            }
+            kernels.clamp(result, result, channels, static_cast<int8_t>(limits_.lower),
+                          static_cast<int8_t>(limits_.upper));
           }
         });
   }

@@ -5,6 +5,8 @@
 #include "backends/xnnpack/runtime/operators/integer_weights.h"
 #include "backends/xnnpack/runtime/operators/quantized_elementwise.h"
 #include "runtime/core/error.h"
+#include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/quantized_kernels.h"
 
 namespace etlab {
 namespace {
@@ -108,14 +110,31 @@ Table leaky_table(float slope, const Quantization& in, const Quantization& out) 
   return table;
 }
 
-Table clamp_table(const IntegerLimits& limits) {
-  Table table{};
-  for (int32_t i = 0; i < 256; ++i) {
-    table[static_cast<size_t>(i)] =
-        static_cast<int8_t>(std::min(std::max(i - 128, limits.lower), limits.upper));
+class IntegerClamp : public Operator {
+ public:
+  IntegerClamp(size_t in, size_t out, const IntegerLimits& limits)
+      : in_(in), out_(out), limits_(limits) {}
+
+  void reshape(Span<Operand> values) override { values[out_].shape = values[in_].shape; }
+
+  void run(const RunContext& run) override {
+    const int8_t* in = run.values[in_].as<int8_t>();
+    int8_t* out = run.values[out_].as<int8_t>();
+    run.context.parallel_for(
+        run.values[in_].shape.numel(), 1 << 16, [&](int64_t begin, int64_t end) {
+          ETLAB_FOR_INSTRUCTION_SET(quantized_kernels)
+              .clamp(in + begin, out + begin, end - begin, static_cast<int8_t>(limits_.lower),
+                     static_cast<int8_t>(limits_.upper));
+        });
   }
-  return table;
-}
+
+  bool may_overwrite(size_t) const override { return true; }
+
+ private:
+  size_t in_;
+  size_t out_;
+  IntegerLimits limits_;
+};
 
 }  // namespace
 
@@ -129,7 +148,7 @@ std::unique_ptr<Operator> make_quantized_unary(OperatorBuilder& builder, size_t 
   }
   const bool is_same = from.scale == to.scale && from.zero_point == to.zero_point;
   if (kind == NodeUnion::Clamp && is_same) {
-    return std::make_unique<Lookup>(in, out, clamp_table(integer_limits(builder, to)));
+    return std::make_unique<IntegerClamp>(in, out, integer_limits(builder, to));
   }
   return std::make_unique<Lookup>(in, out, real_table(builder, from, to));
 }

@@ -1,0 +1,61 @@
+// Rows of integers by AVX-512, for the files of its instruction sets: requantization, and sums of a
+// depthwise convolution. Included before quantized_image_rows_inl.h.
+#include <immintrin.h>
+
+#include "runtime/kernels/optimized/quantized_image_kernels.h"
+
+#define ETLAB_HAS_QUANTIZED_ROWS
+
+namespace {
+
+inline __attribute__((always_inline)) __mmask16 mask_of(int64_t left) {
+  return left >= 16 ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1u << left) - 1u);
+}
+
+void requantize(const etlab::RequantizedRow& row) {
+  const __m512 lower = _mm512_set1_ps(row.lower);
+  const __m512 upper = _mm512_set1_ps(row.upper);
+  const __m512i zero_point = _mm512_set1_epi32(row.zero_point);
+  for (int64_t i = 0; i < row.count; i += 16) {
+    const __mmask16 mask = mask_of(row.count - i);
+    const __m512i sum = _mm512_add_epi32(_mm512_maskz_loadu_epi32(mask, row.sums + i),
+                                         _mm512_maskz_loadu_epi32(mask, row.bias + i));
+    __m512 x =
+        _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_maskz_loadu_ps(mask, row.scales + i));
+    x = _mm512_min_ps(_mm512_max_ps(x, lower), upper);
+    const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(x), zero_point);
+    _mm512_mask_cvtepi32_storeu_epi8(row.out + i, mask, whole);
+  }
+}
+
+template <int vectors>
+inline __attribute__((always_inline)) void depthwise_vectors(const etlab::QuantizedDepthwise& job,
+                                                             int64_t c) {
+  __m512i sums[vectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) sums[v] = _mm512_setzero_si512();
+  for (int64_t tap = 0; tap < job.taps; ++tap) {
+    const int8_t* x = job.rows[tap] + c;
+    const int8_t* w = job.weights + tap * job.channels + c;
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      const __mmask16 mask = mask_of(job.channels - c - 16 * v);
+      const __m512i a = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, x + 16 * v));
+      const __m512i b = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, w + 16 * v));
+      sums[v] = _mm512_add_epi32(sums[v], _mm512_mullo_epi32(a, b));
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) {
+    _mm512_mask_storeu_epi32(job.sums + c + 16 * v, mask_of(job.channels - c - 16 * v), sums[v]);
+  }
+}
+
+void depthwise(const etlab::QuantizedDepthwise& job) {
+  int64_t c = 0;
+  for (; c + 48 < job.channels; c += 64) depthwise_vectors<4>(job, c);
+  for (; c + 16 < job.channels; c += 32) depthwise_vectors<2>(job, c);
+  for (; c < job.channels; c += 16) depthwise_vectors<1>(job, c);
+}
+
+}  // namespace
