@@ -11,7 +11,7 @@ from etlab.runtime import _native
 from etlab.runtime.custom_kernels import load_kernels, register_kernel, unregister_kernel
 from etlab.runtime.dtypes import dtype_of, scalar_type_of
 from etlab.runtime.metadata import Instruction, MethodMeta, MethodMetadata, TensorInfo
-from etlab.runtime.method import Method, TraceEvent
+from etlab.runtime.method import Method, NodeEvent, TraceEvent
 from etlab.runtime.program import Program, Runtime, Verification
 from etlab.runtime.registries import (
     Backend,
@@ -46,6 +46,7 @@ __all__ = [
     "MethodMeta",
     "MethodMetadata",
     "NamedData",
+    "NodeEvent",
     "OperatorRegistry",
     "Program",
     "Runtime",

@@ -25,6 +25,23 @@ from etlab.runtime.tensors import (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class NodeEvent:
+    """One node of a delegate that ran.
+
+    Attributes:
+        name: its kind, as the backend calls it.
+        debug_handle: what the backend's compiler gave it.
+        start: nanoseconds of a steady clock.
+        duration: nanoseconds.
+    """
+
+    name: str
+    debug_handle: int
+    start: int
+    duration: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class TraceEvent:
     """One instruction that ran.
 
@@ -35,6 +52,7 @@ class TraceEvent:
         duration: nanoseconds.
         result: a copy of what it returned, when results were asked for (of a delegate: its last
             output).
+        nodes: what ran inside of a delegate, where its backend tells.
     """
 
     instruction: int
@@ -42,6 +60,7 @@ class TraceEvent:
     start: int
     duration: int
     result: Any = None
+    nodes: tuple[NodeEvent, ...] = ()
 
 
 class Method:
@@ -219,11 +238,18 @@ class Method:
         """Bytes of the arenas that are held for activations and state."""
         return self._native.arena_bytes
 
-    def _named(self, event: tuple[int, int, int, Any]) -> TraceEvent:
-        instruction, begin, end, result = event
+    def _named(self, event: "_native.TraceRecord") -> TraceEvent:
+        instruction, begin, end, result, nodes = event
         description = self._metadata.instructions[instruction]
         return TraceEvent(
-            instruction, description.name or description.kind, begin, end - begin, result
+            instruction,
+            description.name or description.kind,
+            begin,
+            end - begin,
+            result,
+            tuple(
+                NodeEvent(name, handle, first, last - first) for name, handle, first, last in nodes
+            ),
         )
 
     def __repr__(self) -> str:

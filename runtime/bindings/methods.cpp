@@ -52,7 +52,7 @@ class SignalPoller : public Poller {
   std::optional<py::error_already_set> raised_;
 };
 
-// Collects (instruction, begin, end, results or None) of a run.
+// Collects (instruction, begin, end, results or None, nodes of a delegate) of a run.
 class TraceRecorder : public InstructionObserver {
  public:
   TraceRecorder(py::object allocate, bool with_results)
@@ -60,7 +60,8 @@ class TraceRecorder : public InstructionObserver {
 
   void on_instruction(size_t instruction, int64_t begin, int64_t end,
                       Span<Value* const> arguments) override {
-    events_.push_back({instruction, begin, end});
+    events_.push_back({instruction, begin, end, std::move(nodes_)});
+    nodes_.clear();
     if (!with_results_) return;
     py::gil_scoped_acquire acquire;
     results_.append(arguments.empty()
@@ -68,25 +69,41 @@ class TraceRecorder : public InstructionObserver {
                         : value_to_python(*arguments[arguments.size() - 1], allocate_));
   }
 
+  void on_node(std::string_view name, uint32_t debug_handle, int64_t begin, int64_t end) override {
+    nodes_.push_back({std::string(name), debug_handle, begin, end});
+  }
+
   py::list take() const {
     py::list result;
     for (size_t i = 0; i < events_.size(); ++i) {
       const Event& event = events_[i];
+      py::list nodes;
+      for (const Node& node : event.nodes) {
+        nodes.append(py::make_tuple(node.name, node.debug_handle, node.begin, node.end));
+      }
       result.append(py::make_tuple(event.instruction, event.begin, event.end,
-                                   with_results_ ? py::object(results_[i]) : py::none()));
+                                   with_results_ ? py::object(results_[i]) : py::none(), nodes));
     }
     return result;
   }
 
  private:
+  struct Node {
+    std::string name;
+    uint32_t debug_handle;
+    int64_t begin;
+    int64_t end;
+  };
   struct Event {
     size_t instruction;
     int64_t begin;
     int64_t end;
+    std::vector<Node> nodes;
   };
   py::object allocate_;
   bool with_results_;
   std::vector<Event> events_;
+  std::vector<Node> nodes_;  // of the instruction that runs
   py::list results_;
 };
 

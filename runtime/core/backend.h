@@ -35,12 +35,23 @@ struct DelegateDescription {
   size_t output_count;
 };
 
+// Sees the nodes of delegated subgraphs, each after it ran.
+class NodeObserver {
+ public:
+  virtual ~NodeObserver() = default;
+  // Times in nanoseconds of a steady clock; the handle is what the backend's compiler gave the node.
+  virtual void on_node(std::string_view name, uint32_t debug_handle, int64_t begin,
+                       int64_t end) = 0;
+};
+
 // One delegated subgraph, made when its method is loaded and run by each delegate call.
 class Delegate {
  public:
   virtual ~Delegate() = default;
   // `arguments` are the inputs of the subgraph, then its outputs.
   virtual void execute(Context& context, Span<Value* const> arguments) = 0;
+  // Tells of its nodes from now on; nullptr: no more. Delegates that are one step need not.
+  virtual void observe(NodeObserver* /*observer*/) {}
 };
 
 // A way to run delegated subgraphs, found by the name that the program gives.

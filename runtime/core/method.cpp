@@ -203,6 +203,27 @@ void Method::run(Span<const Value> inputs, const RunOptions& options,
   binder_.give_back(inputs);
 }
 
+namespace {
+
+// A delegate tells of its nodes while it runs, if anybody asks.
+class ObservedDelegate {
+ public:
+  ObservedDelegate(Delegate* delegate, NodeObserver* observer)
+      : delegate_(observer == nullptr ? nullptr : delegate) {
+    if (delegate_ != nullptr) delegate_->observe(observer);
+  }
+  ~ObservedDelegate() {
+    if (delegate_ != nullptr) delegate_->observe(nullptr);
+  }
+  ObservedDelegate(const ObservedDelegate&) = delete;
+  ObservedDelegate& operator=(const ObservedDelegate&) = delete;
+
+ private:
+  Delegate* delegate_;
+};
+
+}  // namespace
+
 void Method::execute(const RunOptions& options) {
   uint64_t left = options.most_instructions;
   size_t index = 0;
@@ -213,6 +234,10 @@ void Method::execute(const RunOptions& options) {
       context_.check_interrupted();
       if (watch_ != nullptr) watch_->before(index);
       const int64_t begin = options.observer == nullptr ? 0 : now();
+      const ObservedDelegate observed(instructions_[index].kind == Instruction::Kind::kDelegate
+                                          ? instructions_[index].delegate
+                                          : nullptr,
+                                      options.observer);
       const size_t next = step(index);
       if (options.observer != nullptr) {
         options.observer->on_instruction(index, begin, now(), instructions_[index].arguments);

@@ -21,12 +21,13 @@
 namespace etlab {
 
 // Sees every instruction after it ran: the event-trace hook. Without one, tracing costs nothing.
-class InstructionObserver {
+class InstructionObserver : public NodeObserver {
  public:
-  virtual ~InstructionObserver() = default;
   // Times in nanoseconds of a steady clock; `arguments` are those of a kernel or delegate call.
   virtual void on_instruction(size_t instruction, int64_t begin, int64_t end,
                               Span<Value* const> arguments) = 0;
+  // The nodes of a delegate come before its instruction.
+  void on_node(std::string_view, uint32_t, int64_t, int64_t) override {}
 };
 
 struct RunOptions {

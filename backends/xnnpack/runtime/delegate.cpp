@@ -80,6 +80,7 @@ class XnnpackDelegate : public Delegate {
   void execute(Context& context, Span<Value* const> arguments) override {
     with_memory_errors([&] { run(context, arguments); });
   }
+  void observe(NodeObserver* observer) override { observer_ = observer; }
 
  private:
   void run(Context& context, Span<Value* const> arguments) {
@@ -97,7 +98,8 @@ class XnnpackDelegate : public Delegate {
       resize(tensor, value);
       outputs.push_back(tensor.data<uint8_t>());
     }
-    subgraph_.run(context, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
+    subgraph_.run(context, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()},
+                  observer_);
     for (const size_t value : subgraph_.outputs()) {
       Tensor& tensor = argument(arguments, value);
       if (tensor.type() == ScalarType::kLong) widen(tensor.data<uint8_t>(), tensor.numel());
@@ -133,6 +135,7 @@ class XnnpackDelegate : public Delegate {
   }
 
   Subgraph subgraph_;
+  NodeObserver* observer_ = nullptr;
 };
 
 class XnnpackBackend : public Backend {

@@ -1,6 +1,7 @@
 #include "backends/xnnpack/runtime/subgraph.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "backends/xnnpack/runtime/arena_plan.h"
 #include "runtime/core/checked.h"
@@ -12,6 +13,12 @@ namespace {
 constexpr size_t kAlignment = 64;
 // Kernels may read one vector beyond what they need.
 constexpr size_t kSpareBytes = 64;
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 size_t round_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -185,7 +192,8 @@ void Subgraph::plan(int threads) {
   }
 }
 
-void Subgraph::run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* const> outputs) {
+void Subgraph::run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* const> outputs,
+                   NodeObserver* observer) {
   for (size_t i = 0; i < inputs_.size(); ++i) operands_[inputs_[i]].data = inputs[i];
   for (size_t i = 0; i < outputs_.size(); ++i) operands_[outputs_[i]].data = outputs[i];
   for (size_t i = 0; i < operands_.size(); ++i) {
@@ -198,7 +206,9 @@ void Subgraph::run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* 
   const RunContext run{context, {operands_.data(), operands_.size()}, scratch_.data()};
   for (const Step& step : steps_) {
     context.check_interrupted();
+    const int64_t begin = observer == nullptr ? 0 : now();
     step.run->run(run);
+    if (observer != nullptr) observer->on_node(step.name, step.debug_handle, begin, now());
   }
 }
 

@@ -33,8 +33,10 @@ class Subgraph {
   // Sets the sizes of the inputs, in the order of inputs(); finds all others and plans memory when
   // one has changed.
   void reshape(const std::vector<Shape>& input_shapes, int threads);
-  // Runs with these arguments' memory, in the order of inputs() and outputs().
-  void run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* const> outputs);
+  // Runs with these arguments' memory, in the order of inputs() and outputs(); tells the observer, if
+  // there is one, of every node.
+  void run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* const> outputs,
+           NodeObserver* observer);
 
  private:
   void add_step(uint32_t index);

@@ -186,6 +186,16 @@ def test_values_in_between_share_memory_without_being_lost():
     assert_same(program.run()[0], expected)
 
 
+def test_trace_opens_the_delegate():
+    method = Runtime.get().load_program(chain().pte()).load_method("forward")
+    with method.trace() as events:
+        method.execute([torch.randn(6, 4)])
+    (delegate,) = events
+    assert [node.name for node in delegate.nodes] == ["StaticReshape", "Add", "Square", "Multiply"]
+    assert [node.debug_handle for node in delegate.nodes] == [0, 1, 2, 3]
+    assert sum(node.duration for node in delegate.nodes) <= delegate.duration
+
+
 def test_sizes_may_change_from_run_to_run():
     method = Runtime.get().load_program(chain().pte()).load_method("forward")
     for rows in (6, 2, 4, 4, 6):
