@@ -56,7 +56,8 @@ class ExecutorchBackendConfig:
         remove_view_copy: let views share memory instead of copying.
         external_constants: not served yet: constants go into the program.
         emit_mutable_buffer_names: store the names of state tensors.
-        extended_operators: allow operators that only etlab's runtime has kernels for.
+        extended_operators: allow operators that only etlab's runtime has kernels for; attention and
+            recurrent layers then stay whole.
     """
 
     passes: list[Any] = field(default_factory=list)

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from etlab.exir import official_operators
+from etlab.exir import extended_operators, official_operators
 
 # Arguments of creation operators that out variants leave to their output.
 _LEFT_TO_OUTPUT = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format"})
@@ -230,7 +230,8 @@ def find_out_variant(operator: torch._ops.OpOverload) -> OutVariant | None:
         return min(matches, key=lambda match: match[0])[1]
     if operator.namespace in _SYNTHESIZED_NAMESPACES or _is_opaque_custom(operator):
         return _synthesize(schema)
-    return None
+    variant = _synthesize(schema)  # torch has no out variant of what it never calls whole
+    return variant if variant.full_name in extended_operators.WHOLE else None
 
 
 def _is_opaque_custom(operator: torch._ops.OpOverload) -> bool:

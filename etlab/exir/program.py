@@ -23,7 +23,12 @@ from etlab.exir.edge import EdgeGraph, PassRecord
 from etlab.exir.graph import copy_edge_graph, mutated_targets
 from etlab.exir.partition.partitioner import Partitioner
 from etlab.exir.passes.base import Pass
-from etlab.exir.passes.pipeline import EMISSION_PASSES, edge_passes, run_passes
+from etlab.exir.passes.pipeline import (
+    EMISSION_PASSES,
+    EXTENDED_EMISSION_PASSES,
+    edge_passes,
+    run_passes,
+)
 from etlab.exir.stages import stage
 from etlab.exir.verify import verify
 
@@ -135,11 +140,13 @@ class EdgeProgramManager:
         """
         from etlab.exir.executorch_program import lower_to_executorch
 
+        is_extended = config is not None and config.extended_operators
+        passes = EXTENDED_EMISSION_PASSES if is_extended else EMISSION_PASSES
         graphs: dict[str, EdgeGraph] = {}
         with quiet_collector():
             with stage("edge passes"):
                 for name, graph in self._edge_graphs.items():
-                    graphs[name] = run_passes(copy_edge_graph(graph), EMISSION_PASSES)
+                    graphs[name] = run_passes(copy_edge_graph(graph), passes)
             return lower_to_executorch(
                 graphs, constant_methods=self._constant_methods, config=config
             )

@@ -64,6 +64,7 @@ class _Scheduler:
         self._values: dict[fx.Node, Any] = {}
         self._scalars: dict[tuple[Any, torch.dtype], Value] = {}
         self._refused: list[str] = []
+        self._warned: set[str] = set()
         self._schedule = Schedule(graph.name, in_spec=graph.in_spec, out_spec=graph.out_spec)
 
     def run(self) -> Schedule:
@@ -303,6 +304,9 @@ class _Scheduler:
 
     def _beyond_official(self, node: fx.Node, variant: OutVariant) -> None:
         if self._extended:
+            if variant.full_name in self._warned:
+                return
+            self._warned.add(variant.full_name)
             warnings.warn(
                 f"{variant.full_name} has no kernel in the official runtime; the program will only"
                 " run where etlab's runtime does",

@@ -242,14 +242,6 @@ def test_passes_of_the_config_leave_the_edge_program_alone() -> None:
     assert "aten::relu.out" in edge.to_executorch().memory_plan().steps
 
 
-def test_extended_operators_leave_nothing_whole_that_has_no_kernel() -> None:
-    def function(x: torch.Tensor) -> torch.Tensor:
-        return torch.nn.functional.scaled_dot_product_attention(x, x, x)
-
-    steps = lower(Function(function), seeded(1, 3, 5), extended_operators=True).memory_plan().steps
-    assert "aten::_softmax.out" in steps
-
-
 def test_shared_buffers_of_different_sizes_are_refused_by_name() -> None:
     class Total(nn.Module):
         def __init__(self, size: int) -> None:

@@ -1,8 +1,9 @@
 import pytest
 import torch
 
-from etlab.exir import official_operators
+from etlab.exir import extended_operators, official_operators
 from etlab.exir.ops import PRIM_OPERATORS, find_out_variant, scalar_overload
+from etlab.exir.recurrent import RECURRENT
 
 aten = torch.ops.aten
 
@@ -57,7 +58,16 @@ def test_arguments_follow_the_out_schema_with_defaults() -> None:
 
 
 def test_an_operator_without_an_out_variant_has_none() -> None:
-    assert find_out_variant(aten.scaled_dot_product_attention.default) is None
+    assert find_out_variant(aten._safe_softmax.default) is None
+
+
+def test_extended_operators_are_named_as_libraries_without_out_variants_do() -> None:
+    names = {
+        variant.full_name
+        for operator in (aten.scaled_dot_product_attention.default, *RECURRENT)
+        if (variant := find_out_variant(operator)) is not None
+    }
+    assert names == extended_operators.WHOLE
 
 
 def test_quantized_operators_get_the_out_variant_of_their_library() -> None:

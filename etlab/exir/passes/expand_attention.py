@@ -22,7 +22,13 @@ class ExpandAttention(Pass):
 
     Rows that a mask hides completely give zeros, as in eager. Half-precision inputs are computed
     in float, as eager's kernel does.
+
+    Args:
+        keeps_served: leave the calls that etlab's runtime has a kernel for: all without dropout.
     """
+
+    def __init__(self, *, keeps_served: bool = False) -> None:
+        self.keeps_served = keeps_served
 
     def run(self, graph: EdgeGraph) -> PassResult:
         """Edit `graph`."""
@@ -32,6 +38,7 @@ class ExpandAttention(Pass):
             node
             for node in graph.graph.nodes
             if node.target is aten.scaled_dot_product_attention.default
+            and not (self.keeps_served and _bound(node).get("dropout_p", 0.0) == 0.0)
         ]
         for node in nodes:
             replace(node, _Expansion(graph, node, constants, causal).run())
@@ -53,7 +60,7 @@ class _Expansion:
         causal: dict[tuple[int, int], fx.Node],
     ) -> None:
         self.edge, self.node, self.constants, self.causal = edge, node, constants, causal
-        bound: dict[str, Any] = dict(zip(_PARAMETERS, node.args, strict=False)) | dict(node.kwargs)
+        bound = _bound(node)
         self.mask: Any = bound.get("attn_mask")
         self.dropout: float = bound.get("dropout_p", 0.0)
         self.is_causal: bool = bound.get("is_causal", False)
@@ -211,3 +218,8 @@ _PARAMETERS = (
     "dropout_p",
     "is_causal",
 )
+
+
+def _bound(node: fx.Node) -> dict[str, Any]:
+    """A call's arguments by name."""
+    return dict(zip(_PARAMETERS, node.args, strict=False)) | dict(node.kwargs)

@@ -25,11 +25,22 @@ class ExpandRecurrent(Pass):
 
     The product with the inputs is one for all steps, ahead of the loop; a step has the product with
     the state and the gates. A sequence of one step needs no loop.
+
+    Args:
+        keeps_served: leave the calls that etlab's runtime has a kernel for: all without dropout.
     """
+
+    def __init__(self, *, keeps_served: bool = False) -> None:
+        self.keeps_served = keeps_served
 
     def run(self, graph: EdgeGraph) -> PassResult:
         """Edit `graph`."""
-        nodes = [node for node in graph.graph.nodes if node.target in RECURRENT]
+        nodes = [
+            node
+            for node in graph.graph.nodes
+            if node.target in RECURRENT
+            and not (self.keeps_served and describe(node).dropout == 0.0)
+        ]
         for node in nodes:
             _Expansion(graph, node).run()
         changed = bool(nodes)

@@ -34,13 +34,18 @@ EDGE_PASSES: Sequence[Pass] = (
 )
 
 # Before emission: what stayed whole for the backends' sake is taken apart.
-EMISSION_PASSES: Sequence[Pass] = (
-    ExpandAttention(),
-    ExpandRecurrent(),
+_CLOSING_PASSES: Sequence[Pass] = (
     SliceDynamicSplits(),
     # Initial states of zero, taken apart a layer at a time.
     FoldConstants(),
     RemoveDeadCode(),
+)
+EMISSION_PASSES: Sequence[Pass] = (ExpandAttention(), ExpandRecurrent(), *_CLOSING_PASSES)
+# The same where the program may hold operators that only etlab's runtime has.
+EXTENDED_EMISSION_PASSES: Sequence[Pass] = (
+    ExpandAttention(keeps_served=True),
+    ExpandRecurrent(keeps_served=True),
+    *_CLOSING_PASSES,
 )
 
 

@@ -1,0 +1,76 @@
+#include "runtime/kernels/util/recurrent.h"
+
+#include <cmath>
+
+#include "runtime/kernels/util/matmul.h"
+
+namespace etlab {
+namespace {
+
+using util::RecurrentKind;
+
+// Whatever the dtype, the computation is in double and rounded at its end.
+class ExactArithmetic {
+ public:
+  ExactArithmetic(Context& context, int64_t batches) : context_(context), batches_(batches) {}
+
+  void product(int64_t rows, int64_t columns, int64_t depth, const double* a, const double* weight,
+               const double* bias, double* out) const {
+    const util::MatrixView<const double> left{a, 0, depth, 1};
+    const util::MatrixView<const double> right{weight, 0, 1, depth};
+    util::gemm<double>(
+        context_, {1, rows, columns, depth},
+        [&](int64_t, int64_t row, int64_t k, int64_t count, double* to) {
+          std::copy_n(left.at(0, row, k), count, to);
+        },
+        [&](int64_t, int64_t k, int64_t column, int64_t count, double* to) {
+          const double* from = right.at(0, k, column);
+          for (int64_t i = 0; i < count; ++i) to[i] = from[i * depth];
+        },
+        [&](int64_t, int64_t row, int64_t column, int64_t count, const double* from) {
+          double* to = out + row * columns + column;
+          for (int64_t i = 0; i < count; ++i) {
+            to[i] = from[i] + (bias == nullptr ? 0.0 : bias[column + i]);
+          }
+        });
+  }
+  auto state_product(const double* weight, int64_t columns, int64_t depth) const {
+    return [=](const double* a, const double* bias, double* out) {
+      product(batches_, columns, depth, a, weight, bias, out);
+    };
+  }
+  void sigmoid(double* values, int64_t count) const {
+    for (int64_t i = 0; i < count; ++i) values[i] = 1.0 / (1.0 + std::exp(-values[i]));
+  }
+  void tanh(double* values, int64_t count) const {
+    for (int64_t i = 0; i < count; ++i) values[i] = std::tanh(values[i]);
+  }
+
+ private:
+  Context& context_;
+  int64_t batches_;
+};
+
+struct Portable {
+  static void run(Context& context, RecurrentKind kind, const util::RecurrentTensors& tensors,
+                  const util::RecurrentOptions& options) {
+    const char* who = util::name_of(kind);
+    const util::RecurrentGeometry g = util::recurrent_geometry(who, kind, tensors, options);
+    util::run_recurrent<double>(context, who, g, ExactArithmetic(context, g.batches), tensors);
+  }
+};
+
+template <RecurrentKind kind>
+struct PortableOf : Portable {
+  static constexpr RecurrentKind kKind = kind;
+};
+using Gru = PortableOf<RecurrentKind::kGru>;
+using RnnTanh = PortableOf<RecurrentKind::kRnnTanh>;
+using RnnRelu = PortableOf<RecurrentKind::kRnnRelu>;
+
+}  // namespace
+ETLAB_KERNEL("aten::lstm.input_out", util::lstm_out<Portable>);
+ETLAB_KERNEL("aten::gru.input_out", util::simple_recurrent_out<Gru>);
+ETLAB_KERNEL("aten::rnn_tanh.input_out", util::simple_recurrent_out<RnnTanh>);
+ETLAB_KERNEL("aten::rnn_relu.input_out", util::simple_recurrent_out<RnnRelu>);
+}  // namespace etlab
