@@ -61,10 +61,10 @@ struct BlockRow {
 
 // Each channel with weights of its own: sums[c] = sum over taps of rows[tap][c] * weights[tap][c].
 struct QuantizedDepthwise {
-  const int8_t* const* rows;  // (taps)
+  const int8_t* const* rows;  // (taps up to a multiple of kQuantizedGroup), the last ones any pixel
   int64_t taps;
   int64_t channels;
-  const int8_t* weights;  // (taps, channels)
+  const int8_t* weights;  // as pack_depthwise leaves them
   int32_t* sums;          // (channels)
 };
 
@@ -78,7 +78,13 @@ struct QuantizedImageKernels {
   void (*requantize)(const RequantizedRow& row);
   void (*finish_dynamic)(const DynamicRow& row);
   void (*add_block)(const BlockRow& row);
+  // Sums contain depthwise_offset times the sum of a channel's weights.
+  int32_t depthwise_offset;
   void (*depthwise)(const QuantizedDepthwise& job);
+  // Weights (taps, channels) in the order that `depthwise` reads, depthwise_bytes of them; the
+  // memory is zero before.
+  void (*pack_depthwise)(const int8_t* weights, int64_t taps, int64_t channels, int8_t* packed);
+  int64_t (*depthwise_bytes)(int64_t taps, int64_t channels);
 };
 
 extern const QuantizedImageKernels quantized_image_kernels_generic;

@@ -93,6 +93,14 @@ void add_block(const BlockRow& row) {
   }
 }
 
+#ifndef ETLAB_HAS_PACKED_DEPTHWISE  // the file has an order of weights of its own
+constexpr int32_t kDepthwiseOffset = 0;
+int64_t depthwise_bytes(int64_t taps, int64_t channels) { return taps * channels; }
+void pack_depthwise(const int8_t* weights, int64_t taps, int64_t channels, int8_t* packed) {
+  for (int64_t i = 0; i < taps * channels; ++i) packed[i] = weights[i];
+}
+#endif
+
 template <int vectors, int rows>
 constexpr QuantizedTileFunction tile_or_none() {
   if constexpr (rows <= kTileRows && vectors <= kTileVectors) {
@@ -114,7 +122,10 @@ constexpr QuantizedImageKernels kQuantizedImageKernels = {
     &requantize,
     &finish_dynamic,
     &add_block,
-    &depthwise};
+    kDepthwiseOffset,
+    &depthwise,
+    &pack_depthwise,
+    &depthwise_bytes};
 
 #undef ETLAB_TILES
 

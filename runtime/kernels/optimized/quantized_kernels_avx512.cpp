@@ -1,4 +1,54 @@
+#include <immintrin.h>
+
 #include "runtime/kernels/optimized/quantized_kernels.h"
+
+#define ETLAB_HAS_QUANTIZED_ELEMENTS
+
+namespace {
+
+inline __attribute__((always_inline)) __mmask16 mask_of(int64_t left) {
+  return left >= 16 ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1u << left) - 1u);
+}
+
+void quantize(const etlab::QuantizeRow& row) {
+  const __m512 scale = _mm512_set1_ps(row.inverse_scale);
+  const __m512 lower = _mm512_set1_ps(static_cast<float>(-128 - row.zero_point));
+  const __m512 upper = _mm512_set1_ps(static_cast<float>(127 - row.zero_point));
+  const __m512i zero_point = _mm512_set1_epi32(row.zero_point);
+  for (int64_t i = 0; i < row.count; i += 16) {
+    const __mmask16 mask = mask_of(row.count - i);
+    __m512 x = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, row.x + i), scale);
+    x = _mm512_max_ps(_mm512_min_ps(x, upper), lower);  // of a NaN, the second operand
+    const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(x), zero_point);
+    _mm512_mask_cvtepi32_storeu_epi8(row.out + i, mask, whole);
+  }
+}
+
+template <bool b_advances>
+void sum_run(const etlab::QuantizedSumRow& row, const int8_t* a, const int8_t* b,
+             int32_t a_multiplier, int32_t b_multiplier) {
+  const __m512i bias = _mm512_set1_epi32(row.bias + (b_advances ? 0 : b_multiplier * *b));
+  const __m512i a_factor = _mm512_set1_epi32(a_multiplier);
+  const __m512i b_factor = _mm512_set1_epi32(b_multiplier);
+  const __m512i lower = _mm512_set1_epi32(row.lower);
+  const __m512i upper = _mm512_set1_epi32(row.upper);
+  const __m512i zero_point = _mm512_set1_epi32(row.zero_point);
+  const __m128i shift = _mm_cvtsi32_si128(row.shift);
+  for (int64_t i = 0; i < row.count; i += 16) {
+    const __mmask16 mask = mask_of(row.count - i);
+    const __m512i left = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, a + i));
+    __m512i x = _mm512_add_epi32(bias, _mm512_mullo_epi32(left, a_factor));
+    if (b_advances) {
+      const __m512i right = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, b + i));
+      x = _mm512_add_epi32(x, _mm512_mullo_epi32(right, b_factor));
+    }
+    x = _mm512_add_epi32(_mm512_sra_epi32(x, shift), zero_point);
+    x = _mm512_min_epi32(_mm512_max_epi32(x, lower), upper);
+    _mm512_mask_cvtepi32_storeu_epi8(row.out + i, mask, x);
+  }
+}
+
+}  // namespace
 
 #include "runtime/kernels/optimized/quantized_kernels_inl.h"
 

@@ -11,6 +11,7 @@ using etlab::QuantizeRow;
 // Adding it to a number below 2^22 leaves the integer in the low bits, rounded half to even.
 constexpr float kRounder = 12582912.0f;
 
+#ifndef ETLAB_HAS_QUANTIZED_ELEMENTS  // the file has vectors of its own for it
 void quantize(const QuantizeRow& row) {
   const float* __restrict x = row.x;
   int8_t* __restrict out = row.out;
@@ -26,6 +27,7 @@ void quantize(const QuantizeRow& row) {
     out[i] = static_cast<int8_t>(static_cast<int32_t>(rounded) + zero_point);
   }
 }
+#endif
 
 void dequantize(const int8_t* __restrict x, float* __restrict out, int64_t count, float scale,
                 int32_t zero_point) {
@@ -57,6 +59,7 @@ FloatRange range_with_zero(const float* x, int64_t count) {
   return range;
 }
 
+#ifndef ETLAB_HAS_QUANTIZED_ELEMENTS
 template <bool b_advances>
 inline __attribute__((always_inline)) void sum_run(const QuantizedSumRow& row, const int8_t* a,
                                                    const int8_t* b, int32_t a_multiplier,
@@ -76,6 +79,7 @@ inline __attribute__((always_inline)) void sum_run(const QuantizedSumRow& row, c
     out[i] = static_cast<int8_t>(x + zero_point);
   }
 }
+#endif
 
 void sum(const QuantizedSumRow& row) {
   if (!row.a_advances && !row.b_advances) {

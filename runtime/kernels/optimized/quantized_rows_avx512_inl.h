@@ -28,6 +28,7 @@ void requantize(const etlab::RequantizedRow& row) {
   }
 }
 
+#ifndef ETLAB_HAS_PACKED_DEPTHWISE
 template <int vectors>
 inline __attribute__((always_inline)) void depthwise_vectors(const etlab::QuantizedDepthwise& job,
                                                              int64_t c) {
@@ -57,5 +58,6 @@ void depthwise(const etlab::QuantizedDepthwise& job) {
   for (; c + 16 < job.channels; c += 32) depthwise_vectors<2>(job, c);
   for (; c < job.channels; c += 16) depthwise_vectors<1>(job, c);
 }
+#endif
 
 }  // namespace

@@ -13,7 +13,7 @@ using payload::Datatype;
 class QuantizedDepthwiseConvolution : public Operator {
  public:
   QuantizedDepthwiseConvolution(OperatorBuilder& builder, const ConvolutionNode& node)
-      : node_(node) {
+      : node_(node), kernels_(quantized_image_kernels()) {
     const GraphValue& filter = builder.value(node.filter);
     ETLAB_CHECK(builder.value(node.in).type == Datatype::QINT8 &&
                     builder.value(node.out).type == Datatype::QINT8,
@@ -25,8 +25,17 @@ class QuantizedDepthwiseConvolution : public Operator {
     for (size_t i = 0; i < weights_.size(); ++i) {
       sums[i % static_cast<size_t>(outputs)] += weights_[i];
     }
+    const bool is_simple = node.group_outputs == 1;
     requantization_ =
-        requantization_of(builder, node.in, filter, node.bias, node.out, sums, 0);
+        requantization_of(builder, node.in, filter, node.bias, node.out, sums,
+                          is_simple ? kernels_.depthwise_offset : 0);
+    if (is_simple) {
+      const int64_t taps = node.window.taps();
+      packed_ = AlignedBuffer(static_cast<size_t>(kernels_.depthwise_bytes(taps, outputs)),
+                              "packed weights");
+      kernels_.pack_depthwise(weights_.data(), taps, outputs,
+                              reinterpret_cast<int8_t*>(packed_.data()));
+    }
     padding_.assign(static_cast<size_t>(outputs),
                     static_cast<int8_t>(builder.value(node.in).quantization.zero_point));
   }
@@ -44,7 +53,6 @@ class QuantizedDepthwiseConvolution : public Operator {
   void run(const RunContext& run) override {
     const int8_t* in = run.values[node_.in].as<int8_t>();
     int8_t* out = run.values[node_.out].as<int8_t>();
-    const QuantizedImageKernels& kernels = quantized_image_kernels();
     const int64_t pixels = sizes_.output_pixels();
     const int64_t work = node_.window.taps() * node_.outputs();
     run.context.parallel_for(
@@ -55,8 +63,8 @@ class QuantizedDepthwiseConvolution : public Operator {
           auto** rows = reinterpret_cast<const int8_t**>(memory + sum_bytes());
           for (int64_t i = begin; i < end; ++i) {
             const int8_t* image = in + i / pixels * sizes_.input_pixels() * sizes_.channels;
-            sum_pixel(kernels, image, i % pixels, rows, sums);
-            kernels.requantize({sums, requantization_.bias.data(), requantization_.scales.data(),
+            sum_pixel(image, i % pixels, rows, sums);
+            kernels_.requantize({sums, requantization_.bias.data(), requantization_.scales.data(),
                                 out + i * node_.outputs(), node_.outputs(), requantization_.lower,
                                 requantization_.upper, requantization_.zero_point});
           }
@@ -64,23 +72,27 @@ class QuantizedDepthwiseConvolution : public Operator {
   }
 
  private:
+  int64_t padded_taps() const {
+    return (node_.window.taps() + kQuantizedGroup - 1) / kQuantizedGroup * kQuantizedGroup;
+  }
   size_t sum_bytes() const {
     return (static_cast<size_t>(node_.outputs()) * sizeof(int32_t) + 63) / 64 * 64;
   }
   size_t worker_bytes() const {
     return sum_bytes() +
-           (static_cast<size_t>(node_.window.taps()) * sizeof(const int8_t*) + 63) / 64 * 64;
+           (static_cast<size_t>(padded_taps()) * sizeof(const int8_t*) + 63) / 64 * 64;
   }
 
-  void sum_pixel(const QuantizedImageKernels& kernels, const int8_t* image, int64_t pixel,
-                 const int8_t** rows, int32_t* sums) const {
+  void sum_pixel(const int8_t* image, int64_t pixel, const int8_t** rows, int32_t* sums) const {
     const int64_t taps = node_.window.taps();
     const int32_t* offsets = offsets_.data() + pixel * taps;
     for (int64_t tap = 0; tap < taps; ++tap) {
       rows[tap] = offsets[tap] < 0 ? padding_.data() : image + offsets[tap];
     }
     if (node_.group_outputs == 1) {
-      kernels.depthwise({rows, taps, sizes_.channels, weights_.data(), sums});
+      for (int64_t tap = taps; tap < padded_taps(); ++tap) rows[tap] = padding_.data();
+      kernels_.depthwise({rows, taps, sizes_.channels,
+                          reinterpret_cast<const int8_t*>(packed_.data()), sums});
       return;
     }
     for (int64_t c = 0; c < node_.outputs(); ++c) {
@@ -94,6 +106,8 @@ class QuantizedDepthwiseConvolution : public Operator {
   }
 
   ConvolutionNode node_;
+  const QuantizedImageKernels& kernels_;
+  AlignedBuffer packed_;
   std::vector<int8_t> weights_;
   Requantization requantization_;
   std::vector<int8_t> padding_;
