@@ -13,12 +13,14 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from interop.integer_payloads import DYNAMIC_KINDS, KINDS, Source
 from interop.payload_programs import PayloadProgram, program_of
 
 from etlab.errors import EtlabError, InternalError
 from etlab.runtime import Runtime
 
 _WORDS = (0, 1, 2, 3, 6, 7, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFF0, 4096, 65536)
+_LARGE = 2  # graphs of several nodes; the others have one or two each
 _SPARE_MEMORY = 1 << 30  # so that absurd sizes fail instead of taking the machine's memory
 
 
@@ -114,12 +116,13 @@ def main(seed: int = 0, count: int = 1500) -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _SPARE_MEMORY, resource.RLIM_INFINITY))
     generator = random.Random(seed)
-    for program in (pictures(), matrices()):
+    integers = [make(Source(seed)) for make in (*KINDS.values(), *DYNAMIC_KINDS.values())]
+    for number, program in enumerate((pictures(), matrices(), *integers)):
         data = program.payload_bytes()
         run(program, data)
         header = struct.pack("<4s4sHIIIQ", bytes(4), b"XH00", 30, 32, len(data), 32 + len(data), 0)
         for original in (data, header.ljust(32, b"\0") + data):
-            for _ in range(count):
+            for _ in range(count if number < _LARGE else count // len(integers)):
                 try:
                     run(program, damaged(original, generator))
                     runs += 1

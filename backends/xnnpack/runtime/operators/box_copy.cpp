@@ -13,10 +13,25 @@ namespace {
 // Rows and columns of a transposition, in square tiles so that both sides stay in the cache.
 constexpr int64_t kTile = 16;
 
+// A few planes become one of pixels, as pictures do on their way in.
+template <int columns, typename T>
+void interleave(const T* source, T* target, int64_t rows, int64_t source_column,
+                int64_t target_row) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int c = 0; c < columns; ++c) target[r * target_row + c] = source[r + c * source_column];
+  }
+}
+
 template <typename T>
 void copy_strided_plane(const T* source, T* target, int64_t columns, int64_t rows,
                         int64_t source_column, int64_t source_row, int64_t target_column,
                         int64_t target_row) {
+  if (target_column == 1 && source_row == 1 && columns == 3) {
+    return interleave<3>(source, target, rows, source_column, target_row);
+  }
+  if (target_column == 1 && source_row == 1 && columns == 4) {
+    return interleave<4>(source, target, rows, source_column, target_row);
+  }
   for (int64_t row = 0; row < rows; row += kTile) {
     const int64_t row_end = std::min(row + kTile, rows);
     for (int64_t column = 0; column < columns; column += kTile) {
@@ -95,7 +110,7 @@ void BoxCopy::run(Context& context, const uint8_t* source, uint8_t* target) cons
   // One large plane is cut along its rows.
   const auto size = static_cast<int64_t>(element_size_);
   const int64_t plane = sizes_[0] * sizes_[1];
-  constexpr int64_t kRowBlock = 64;
+  constexpr int64_t kRowBlock = 1024;
   const int64_t parts = planes_ == 1 ? (sizes_[1] + kRowBlock - 1) / kRowBlock : 1;
   context.parallel_for(
       planes_ * parts, 1 + (1 << 15) * parts / (plane + 1), [&](int64_t begin, int64_t end) {
