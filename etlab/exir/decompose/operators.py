@@ -54,6 +54,12 @@ def is_write(operator: OpOverload) -> bool:
 
 
 @functools.cache
+def returns_fresh(operator: OpOverload) -> bool:
+    """Whether a result is new memory; some operators write an argument beside that."""
+    return any(result.alias_info is None for result in operator._schema.returns)
+
+
+@functools.cache
 def is_view(operator: OpOverload) -> bool:
     """Whether a result shares memory with an argument that is not written."""
     return any(
@@ -81,17 +87,26 @@ def functional_variant(operator: OpOverload) -> OpOverload | None:
     wanted = [str(a.type) for a in operator._schema.arguments if not a.is_out]
     name = operator._schema.name.split("::")[1]
     namespace = getattr(torch.ops, operator.namespace)
-    bare = name[:-1] if name.endswith("_") and not name.endswith("__") else name
-    packet: Any = getattr(namespace, bare, None)
-    if packet is None or not hasattr(packet, "overloads"):
-        return None
-    for overload_name in packet.overloads():
-        candidate = getattr(packet, overload_name)
-        if candidate._schema.is_mutable:
+    for bare in _functional_names(name):
+        packet: Any = getattr(namespace, bare, None)
+        if packet is None or not hasattr(packet, "overloads"):
             continue
-        if [str(a.type) for a in candidate._schema.arguments] == wanted:
-            return candidate  # type: ignore[no-any-return]  # packets are untyped
+        for overload_name in packet.overloads():
+            candidate = getattr(packet, overload_name)
+            if candidate._schema.is_mutable:
+                continue
+            if [str(a.type) for a in candidate._schema.arguments] == wanted:
+                return candidate  # type: ignore[no-any-return]  # packets are untyped
     return None
+
+
+def _functional_names(name: str) -> list[str]:
+    """What the functional twin of a writing operator may be called."""
+    if name.startswith("__i") and name.endswith("__"):
+        return [f"__{name[3:]}"]
+    if not name.endswith("_"):
+        return [name]
+    return [name[:-1], f"{name[:-1]}_functional"]
 
 
 @functools.cache

@@ -69,3 +69,50 @@ def median(x: Any, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
 def median_of_all(x: Tensor) -> Tensor:
     value: Tensor = median(x.flatten(), 0)[0]
     return value
+
+
+def _picked(x: Any, indices: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The elements at `indices`, which keep the reduced dimension."""
+    values = torch.gather(x, dim, indices)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+@recipe(aten.kthvalue.default)
+def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.long)
+    order: Tensor = sort(x, dim)[1]
+    return _picked(x, order.narrow(dim, k - 1, 1), dim, keepdim)
+
+
+@recipe(aten.nanmedian.dim)
+def nanmedian(x: Any, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """NaN stands behind all numbers, so the numbers' middle is at half their count."""
+    if x.dim() == 0 or not x.is_floating_point():
+        return median(x, dim, keepdim)  # type: ignore[no-any-return]
+    order: Tensor = sort(x, dim)[1]
+    count = torch.logical_not(torch.isnan(x)).sum(dim, keepdim=True)
+    place = torch.div((count - 1).clamp(min=0), 2, rounding_mode="floor")
+    return _picked(x, order.gather(dim, place), dim, keepdim)
+
+
+@recipe(aten.nanmedian.default)
+def nanmedian_of_all(x: Tensor) -> Tensor:
+    value: Tensor = nanmedian(x.flatten(), 0)[0]
+    return value
+
+
+@recipe(aten.mode.default)
+def mode(x: Any, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The longest run of equals in the sorted elements, the first of several; its last element."""
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.long)
+    values, order = sort(x, dim)
+    size = x.shape[dim]
+    shape = [1] * x.dim()
+    shape[dim] = size
+    places = torch.arange(size).reshape(shape).expand(x.shape)
+    is_first = values != torch.roll(values, 1, dim)
+    start = torch.cummax(torch.where(is_first, places, 0), dim)[0]
+    longest = torch.argmax(places - start, dim, keepdim=True)
+    return _picked(x, order.gather(dim, longest), dim, keepdim)

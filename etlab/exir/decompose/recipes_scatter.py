@@ -9,6 +9,8 @@ from etlab.exir.decompose.recipes import recipe
 
 aten = torch.ops.aten
 
+_REDUCTIONS = {"add": "sum", "multiply": "prod"}
+
 
 def _neutral(dtype: torch.dtype, reduce: str) -> Any:
     """What changes no result of `reduce`."""
@@ -105,3 +107,65 @@ def index_reduce(
     spread = index.reshape(shape).expand(source.shape).to(torch.int64)
     result: Tensor = scatter_reduce(x, dim, spread, source, reduce, include_self=include_self)
     return result
+
+
+@recipe(aten.scatter.reduce)
+def scatter_reducing(x: Tensor, dim: int, index: Tensor, source: Tensor, *, reduce: str) -> Tensor:
+    result: Tensor = scatter_reduce(x, dim, index, source, _REDUCTIONS[reduce])
+    return result
+
+
+@recipe(aten.scatter.value_reduce)
+def scatter_value_reducing(
+    x: Tensor, dim: int, index: Tensor, value: Any, *, reduce: str
+) -> Tensor:
+    source = torch.full(index.shape, value, dtype=x.dtype)
+    result: Tensor = scatter_reduce(x, dim, index, source, _REDUCTIONS[reduce])
+    return result
+
+
+@recipe(aten.put.default)
+def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    flat = x.reshape(-1)
+    places = index.reshape(-1)
+    places = torch.where(places < 0, places + flat.shape[0], places)
+    values = source.reshape(-1)
+    if accumulate:
+        return flat.scatter_add(0, places, values).reshape(x.shape)
+    return flat.scatter(0, places, values).reshape(x.shape)
+
+
+@recipe(aten.nonzero_static.default)
+def nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """Each found element goes to the slot of its number; what has none to a slot behind all."""
+    shape = x.shape
+    is_found = (x.reshape(-1) != 0) if x.dtype != torch.bool else x.reshape(-1)
+    number = torch.cumsum(is_found.to(torch.int64), 0) - 1
+    slots = torch.where(is_found, number, size).clamp(max=size)
+    rest = torch.arange(is_found.shape[0])
+    columns: list[Tensor] = []
+    for length in reversed(shape):
+        whole = torch.div(rest, length, rounding_mode="floor")
+        filled = torch.full((size + 1,), fill_value, dtype=torch.int64)
+        columns.insert(0, filled.scatter(0, slots, rest - whole * length)[:size])
+        rest = whole
+    return torch.stack(columns, 1) if columns else torch.zeros((size, 0), dtype=torch.int64)
+
+
+@recipe(aten.histc.default)
+def histc(x: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
+    if not x.is_floating_point():
+        return NotImplemented  # type: ignore[no-any-return]  # means: refused
+    flat = x.reshape(-1)
+    if min == max:  # the range of the values, widened where they are all equal
+        low, high = (flat.min(), flat.max()) if flat.shape[0] > 0 else (flat.sum(), flat.sum())
+        if min != 0 and flat.shape[0] == 0:
+            low, high = low + min, high + min
+        is_point = low == high
+        low, high = torch.where(is_point, low - 1, low), torch.where(is_point, high + 1, high)
+    else:
+        low, high = torch.full((), min, dtype=x.dtype), torch.full((), max, dtype=x.dtype)
+    is_inside = (flat >= low) & (flat <= high)
+    inside = torch.where(is_inside, flat, low)
+    places = ((inside - low) * bins / (high - low)).to(torch.int64).clamp(max=bins - 1)
+    return torch.zeros(bins, dtype=x.dtype).scatter_add(0, places, is_inside.to(x.dtype))

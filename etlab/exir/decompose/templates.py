@@ -20,6 +20,7 @@ from etlab.exir.decompose.operators import (
     has_python_body,
     is_composite,
     is_write,
+    returns_fresh,
 )
 from etlab.exir.decompose.plan import Kind, plan
 
@@ -160,7 +161,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
         elif torch.Tag.inplace_view in func.tags:
             # The same tensor object stands for the changed view from here on.
             self.references[id(result)] = Result(step, None)
-        elif not is_write(func):
+        elif not is_write(func) or returns_fresh(func):
             self._name(result, Result(step, None))
 
     def _name(self, value: Any, reference: Result) -> None:

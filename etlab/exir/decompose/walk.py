@@ -19,6 +19,7 @@ from etlab.exir.decompose.operators import (
     functional_variant,
     is_view,
     is_write,
+    returns_fresh,
     scalar_variant,
 )
 from etlab.exir.decompose.paste import paste
@@ -284,7 +285,7 @@ class Walk:
             for position, argument in enumerate(target._schema.arguments)
             if argument.alias_info is not None and argument.alias_info.is_write
         ]
-        if functional is None or len(written) != 1:
+        if functional is None or len(written) != 1 or returns_fresh(target):
             return self.refuse(target, args, kwargs, val)
         if torch.Tag.inplace_view in target.tags:
             # Changes no element: what follows refers to the result, which is a view.
