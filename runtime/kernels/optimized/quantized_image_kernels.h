@@ -22,12 +22,14 @@ struct QuantizedTile {
 };
 using QuantizedTileFunction = void (*)(const QuantizedTile& tile);
 
-// One row of sums to int8: (sum + bias) * scale, limited, rounded half to even, + zero point.
-struct RequantizedRow {
-  const int32_t* sums;
-  const int32_t* bias;
-  const float* scales;
-  int8_t* out;
+// Rows of sums to int8: (sum + bias) * scale, limited, rounded half to even, + zero point.
+struct RequantizedRows {
+  const int32_t* sums;  // (rows, kQuantizedColumns), or one row of any length
+  const int32_t* bias;  // (count)
+  const float* scales;  // (count)
+  int8_t* out;          // (rows, out_stride)
+  int64_t out_stride;
+  int64_t rows;
   int64_t count;
   float lower;  // of the numbers, less the zero point
   float upper;
@@ -75,7 +77,7 @@ struct QuantizedImageKernels {
   // so many times the sum of a column's weights.
   int32_t pixel_offset;
   QuantizedTileFunction tile[4][kQuantizedRows];  // [vectors - 1][rows - 1]
-  void (*requantize)(const RequantizedRow& row);
+  void (*requantize)(const RequantizedRows& job);
   void (*finish_dynamic)(const DynamicRow& row);
   void (*add_block)(const BlockRow& row);
   // Sums contain depthwise_offset times the sum of a channel's weights.

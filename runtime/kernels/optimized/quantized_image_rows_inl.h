@@ -9,7 +9,7 @@ using etlab::QuantizedDepthwise;
 using etlab::QuantizedImageKernels;
 using etlab::QuantizedTile;
 using etlab::QuantizedTileFunction;
-using etlab::RequantizedRow;
+using etlab::RequantizedRows;
 
 // Adding it to a number below 2^22 leaves the integer in the low bits, rounded half to even.
 constexpr float kRounder = 12582912.0f;
@@ -27,21 +27,23 @@ inline __attribute__((always_inline)) int32_t without_offset(int32_t sum, int32_
 }
 
 #ifndef ETLAB_HAS_QUANTIZED_ROWS  // the file has vectors of its own for them
-void requantize(const RequantizedRow& row) {
-  const int32_t* __restrict sums = row.sums;
-  const int32_t* __restrict bias = row.bias;
-  const float* __restrict scales = row.scales;
-  int8_t* __restrict out = row.out;
-  const float lower = row.lower;
-  const float upper = row.upper;
-  const int32_t zero_point = row.zero_point;
-  for (int64_t i = 0; i < row.count; ++i) {
-    const uint32_t sum = static_cast<uint32_t>(sums[i]) + static_cast<uint32_t>(bias[i]);
-    float x = static_cast<float>(static_cast<int32_t>(sum)) * scales[i];
-    x = x > lower ? x : lower;
-    x = x < upper ? x : upper;
-    const float rounded = (x + kRounder) - kRounder;
-    out[i] = static_cast<int8_t>(static_cast<int32_t>(rounded) + zero_point);
+void requantize(const RequantizedRows& job) {
+  const float lower = job.lower;
+  const float upper = job.upper;
+  const int32_t zero_point = job.zero_point;
+  for (int64_t r = 0; r < job.rows; ++r) {
+    const int32_t* __restrict sums = job.sums + r * etlab::kQuantizedColumns;
+    const int32_t* __restrict bias = job.bias;
+    const float* __restrict scales = job.scales;
+    int8_t* __restrict out = job.out + r * job.out_stride;
+    for (int64_t i = 0; i < job.count; ++i) {
+      const uint32_t sum = static_cast<uint32_t>(sums[i]) + static_cast<uint32_t>(bias[i]);
+      float x = static_cast<float>(static_cast<int32_t>(sum)) * scales[i];
+      x = x > lower ? x : lower;
+      x = x < upper ? x : upper;
+      const float rounded = (x + kRounder) - kRounder;
+      out[i] = static_cast<int8_t>(static_cast<int32_t>(rounded) + zero_point);
+    }
   }
 }
 

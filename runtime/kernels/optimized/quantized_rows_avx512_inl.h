@@ -12,19 +12,31 @@ inline __attribute__((always_inline)) __mmask16 mask_of(int64_t left) {
   return left >= 16 ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1u << left) - 1u);
 }
 
-void requantize(const etlab::RequantizedRow& row) {
-  const __m512 lower = _mm512_set1_ps(row.lower);
-  const __m512 upper = _mm512_set1_ps(row.upper);
-  const __m512i zero_point = _mm512_set1_epi32(row.zero_point);
-  for (int64_t i = 0; i < row.count; i += 16) {
-    const __mmask16 mask = mask_of(row.count - i);
-    const __m512i sum = _mm512_add_epi32(_mm512_maskz_loadu_epi32(mask, row.sums + i),
-                                         _mm512_maskz_loadu_epi32(mask, row.bias + i));
-    __m512 x =
-        _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_maskz_loadu_ps(mask, row.scales + i));
-    x = _mm512_min_ps(_mm512_max_ps(x, lower), upper);
-    const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(x), zero_point);
-    _mm512_mask_cvtepi32_storeu_epi8(row.out + i, mask, whole);
+void requantize(const etlab::RequantizedRows& job) {
+  const __m512 lower = _mm512_set1_ps(job.lower);
+  const __m512 upper = _mm512_set1_ps(job.upper);
+  const __m512i zero_point = _mm512_set1_epi32(job.zero_point);
+  for (int64_t i = 0; i < job.count; i += 16) {
+    const __mmask16 mask = mask_of(job.count - i);
+    const __m512i bias = _mm512_maskz_loadu_epi32(mask, job.bias + i);
+    const __m512 scale = _mm512_maskz_loadu_ps(mask, job.scales + i);
+    const int32_t* sums = job.sums + i;
+    int8_t* out = job.out + i;
+    for (int64_t r = 0; r < job.rows; ++r) {
+      const __m512i sum = _mm512_add_epi32(_mm512_maskz_loadu_epi32(mask, sums), bias);
+      __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale);
+      x = _mm512_min_ps(_mm512_max_ps(x, lower), upper);
+      const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(x), zero_point);
+      // Narrowing into memory is slow on some processors: through a register.
+      const __m128i bytes = _mm512_cvtepi32_epi8(whole);
+      if (mask == 0xFFFF) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
+      } else {
+        _mm_mask_storeu_epi8(out, mask, bytes);
+      }
+      sums += etlab::kQuantizedColumns;
+      out += job.out_stride;
+    }
   }
 }
 

@@ -65,7 +65,7 @@ class QuantizedDepthwiseConvolution : public Operator {
             const int8_t* image = in + i / pixels * sizes_.input_pixels() * sizes_.channels;
             sum_pixel(image, i % pixels, rows, sums);
             kernels_.requantize({sums, requantization_.bias.data(), requantization_.scales.data(),
-                                out + i * node_.outputs(), node_.outputs(), requantization_.lower,
+                                out + i * node_.outputs(), 0, 1, node_.outputs(), requantization_.lower,
                                 requantization_.upper, requantization_.zero_point});
           }
         });

@@ -139,14 +139,12 @@ class QuantizedProduct : public Operator {
                    [&](const int32_t* sums, int64_t row, int64_t rows, int64_t column,
                        int64_t columns) {
                      const auto begin = static_cast<size_t>(first + column);
-                     for (int64_t r = 0; r < rows; ++r) {
-                       weights.kernels().requantize(
-                           {sums + r * kQuantizedColumns, requantization_.bias.data() + begin,
-                            requantization_.scales.data() + begin,
-                            out + (row + r) * node_.outputs() + first + column, columns,
-                            requantization_.lower, requantization_.upper,
-                            requantization_.zero_point});
-                     }
+                     weights.kernels().requantize(
+                         {sums, requantization_.bias.data() + begin,
+                          requantization_.scales.data() + begin,
+                          out + row * node_.outputs() + first + column, node_.outputs(), rows,
+                          columns, requantization_.lower, requantization_.upper,
+                          requantization_.zero_point});
                    });
   }
 
