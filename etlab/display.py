@@ -7,6 +7,7 @@ from the page where it has them and stay legible where it does not.
 
 import base64
 import html
+import zlib
 from collections.abc import Iterable, Sequence
 
 # Okabe and Ito's colours, told apart by every kind of colour vision.
@@ -21,8 +22,26 @@ CATEGORY_COLOURS = (
     "#999999",
 )
 
+# What the runtime's own kernels run; no backend has this colour.
+OWN_COLOUR = CATEGORY_COLOURS[-1]
+
 _BORDER = "1px solid rgba(128,128,128,.35)"
 _CELL = f"padding:2px 10px;border-bottom:{_BORDER}"
+
+
+def backend_colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for every backend: the same in every picture, unless two of one picture collide.
+
+    >>> backend_colours(["XnnpackBackend"])
+    {'XnnpackBackend': '#CC79A7'}
+    """
+    colours = CATEGORY_COLOURS[:-1]
+    taken: dict[str, str] = {}
+    for name in sorted(set(names)):
+        start = zlib.crc32(name.encode())
+        order = [colours[(start + step) % len(colours)] for step in range(len(colours))]
+        taken[name] = next((one for one in order if one not in taken.values()), order[0])
+    return taken
 
 
 def escape(value: object) -> str:

@@ -168,12 +168,38 @@ class ExportRun:
 
         return MemoryReport(self.name, self.program.memory_plan(method))
 
-    def delegation(self, method: str = "forward") -> "DelegationReport":
-        """What was given to backends, and why the rest was not."""
-        from etlab.inspect.delegation import delegation_report
+    def delegation(
+        self, method: str = "forward", *, runs: int = 0, inputs: Any = None
+    ) -> "DelegationReport":
+        """What was given to backends, and why the rest was not.
 
-        graph = self.delegated.edge_graph(method)
-        return delegation_report(graph, model=self.name, partitioner=self.partitioner)
+        Args:
+            method: which method of the program.
+            runs: how often to run it natively to measure times; 0 leaves times out.
+            inputs: what to run it on; by default the first calibration sample, or else the example.
+
+        Raises:
+            EtlabError: the native runtime refuses or fails.
+        """
+        from etlab.inspect.delegation_reader import delegation_report
+
+        seconds = self._seconds_of_nodes(method, runs, inputs) if runs else None
+        return delegation_report(
+            self.delegated.edge_graph(method),
+            model=self.name,
+            partitioner=self.partitioner,
+            seconds=seconds,
+            runs=runs,
+        )
+
+    def _seconds_of_nodes(self, method: str, runs: int, inputs: Any) -> dict[str, float]:
+        from etlab.inspect.timing import seconds_of_nodes
+        from etlab.numerics.paths import flatten_arguments
+
+        if inputs is None:
+            inputs = self.calibration[0] if self.calibration else self.example_inputs
+        flat = flatten_arguments(as_arguments(inputs, "delegation"))
+        return seconds_of_nodes(self.file.data, self.program.memory_plan(method), flat, runs=runs)
 
     def size(self) -> "SizeReport":
         """What fills the file."""

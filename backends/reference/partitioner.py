@@ -53,7 +53,7 @@ class ReferencePartitioner(Partitioner):
         if any(not _all_tensors(source.meta.get("val")) for source in node.all_input_nodes):
             return "it takes a size that is known only at run time"
         if self.operators is not None and not self.operators & _names(target):
-            return f"{target} is not among the operators asked for"
+            return f"{target} is not among the operators asked for: name it in operators"
         return None
 
 

@@ -87,7 +87,9 @@ class XnnpackPartitioner(Partitioner):
         for group in self._groups(exported_program, is_supported, plan):
             if all(_moves_only(node) for node in group):
                 for node in group:
-                    reasons[node.name] = "it only moves elements, and no neighbour goes along"
+                    reasons[node.name] = (
+                        "it only moves elements, and no neighbour goes along: nothing to gain"
+                    )
                 continue
             tag = f"xnnpack_{len(tags)}"
             tags[tag] = DelegationSpec(BACKEND_ID)
@@ -103,14 +105,17 @@ class XnnpackPartitioner(Partitioner):
         target: Any = node.target
         rule = all_rules().get(str(target))
         if rule is None and not isinstance(node.meta.get("val"), torch.Tensor | tuple | list):
-            return "it is a number or a size, not a tensor: the runtime computes it by itself"
+            return "it is a number or a size, not a tensor: nothing to gain"
         if rule is None:
-            return f"XNNPACK has nothing like {target}"
+            return (
+                f"XNNPACK has nothing like {target}: where it splits a delegate, write it with"
+                " operators that XNNPACK has"
+            )
         if self.configs is not None and not self.configs & _names(target):
-            return f"{target} is not among the operators asked for"
+            return f"{target} is not among the operators asked for: name it in configs"
         precision = _precision(node, context.plan)
         if precision is not None and precision not in self.precisions:
-            return f"it computes in {precision.name}, which is not among the config_precisions"
+            return f"it computes in {precision.name}, not among the config_precisions: add it"
         reason = why_not_tensors(node, context) if rule.checks_tensors else None
         return reason or rule.why_not(node, context)
 

@@ -30,7 +30,7 @@ def why_not_tensors(node: fx.Node, context: Context) -> str | None:
             dtypes.add(val.dtype)
     for val in results_in_use(node):
         if not isinstance(val, torch.Tensor):
-            return "its result is a number, not a tensor; compute it outside of the model"
+            return "its result is a number, not a tensor: compute it outside of the model"
         reason = _why_not_tensor(val, context, "its result")
         if reason is not None:
             return reason
@@ -53,9 +53,9 @@ def _why_not_tensor(tensor: torch.Tensor, context: Context, what: str) -> str | 
     if tensor.dtype not in allowed:
         name = str(tensor.dtype).removeprefix("torch.")
         names = ", ".join(str(dtype).removeprefix("torch.") for dtype in allowed)
-        hint = "; XnnpackPartitioner(enable_bf16=True) takes linear layers in bfloat16"
+        hint = ": XnnpackPartitioner(enable_bf16=True) takes linear layers in bfloat16"
         return f"{what} is {name}, XNNPACK computes in {names}" + (
-            hint if tensor.dtype is torch.bfloat16 else ""
+            hint if tensor.dtype is torch.bfloat16 else ": convert it in the model"
         )
     if tensor.dim() > MAXIMUM_RANK:
         return (

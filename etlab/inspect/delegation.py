@@ -1,21 +1,54 @@
-"""What was given to backends, and why the rest was not."""
+"""Who computes what: the calls that backends took, those that stayed and why, and the borders."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from torch import fx
-
-from etlab import display
-from etlab.inspect.provenance import bytes_of, module_of, operator_of, source_of, values_of
+from etlab.inspect.table import Table
 
 if TYPE_CHECKING:
     import pandas
 
-    from etlab.exir.edge import EdgeGraph
+    from etlab.inspect.why import Why
 
-NO_PARTITIONER = "no partitioner was asked to take it"
-_SILENT = "the partitioner did not take it and gave no reason"
+# Who runs what no backend took, as reports call it.
+OWN_KERNELS = "own kernels"
+WEIGHTS = ("calls", "bytes", "FLOPs", "time")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an operator.
+
+    Attributes:
+        node: its name in the graph.
+        operator: what it calls.
+        backend: who runs it; empty for our own kernels.
+        part: the delegated subgraph it is in; empty for none.
+        module: path of its module.
+        source: `file.py:line` of the model.
+        line: the text of that line.
+        reason: why no backend took it; empty when one did.
+        kind: the reason without names of this call, which groups calls.
+        help: what would change that; empty when nobody said.
+        nbytes: of all tensors that it reads and writes, weights included, at the example's sizes.
+        flops: of matrix products, convolutions and attention, at the example's sizes.
+        seconds: measured; None without a measurement and inside of a part.
+    """
+
+    node: str
+    operator: str
+    backend: str
+    part: str
+    module: str
+    source: str
+    line: str
+    reason: str
+    kind: str
+    help: str
+    nbytes: int | None
+    flops: int | None
+    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +63,7 @@ class DelegatedPart:
         bytes_in: of the tensors that cross into it; None when a size is symbolic.
         bytes_out: of the tensors that come back.
         payload: bytes that the backend made of it.
+        seconds: measured; None without a measurement.
     """
 
     name: str
@@ -39,197 +73,251 @@ class DelegatedPart:
     bytes_in: int | None
     bytes_out: int | None
     payload: int
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedNode:
-    """One call that our own kernels run.
-
-    Attributes:
-        node: its name.
-        operator: what it calls.
-        module: path of its module.
-        source: `file.py:line`.
-        reason: why no backend took it.
-    """
+    """One call that our own kernels run; attributes as of `Call`."""
 
     node: str
     operator: str
     module: str
     source: str
     reason: str
+    help: str
+    nbytes: int | None
+    flops: int | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorShare:
+    """All calls of one operator.
+
+    Attributes:
+        operator: what is called.
+        calls: how many.
+        delegated: how many of them a backend runs.
+        backends: who.
+        nbytes: read and written by all of them.
+        flops: of all of them.
+        own_seconds: measured, of those that our own kernels run. A part is measured as a whole.
+    """
+
+    operator: str
+    calls: int
+    delegated: int
+    backends: str
+    nbytes: int | None
+    flops: int | None
+    own_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonGroup:
+    """All calls that stayed for one kind of reason.
+
+    Attributes:
+        reason: in words, without the names of single calls.
+        help: what would change that.
+        calls: how many.
+        operators: which.
+        nbytes: read and written by all of them.
+        flops: of all of them.
+        seconds: measured, of all of them.
+    """
+
+    reason: str
+    help: str
+    calls: int
+    operators: str
+    nbytes: int | None
+    flops: int | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """One tensor that goes into a delegate, comes out of one, or both.
+
+    Attributes:
+        tensor: name of its node.
+        made_by: a part, "own kernels", "input" or "constant".
+        used_by: parts, "own kernels" and "output".
+        shape: its sizes.
+        dtype: of its elements.
+        nbytes: at the sizes of the example.
+    """
+
+    tensor: str
+    made_by: str
+    used_by: str
+    shape: tuple[int | str, ...]
+    dtype: str
+    nbytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class DelegationReport:
-    """Delegated parts and the calls that stayed.
+    """Who computes what, and why.
 
     Attributes:
         model: its name.
         partitioner: its name, "none" without.
+        calls: all of them, in order of execution.
         parts: delegated subgraphs in order of execution.
-        rejected: the other calls, every one with a reason.
+        borders: tensors that cross into or out of delegates.
+        runs: how often time was measured; 0: it was not.
     """
 
     model: str
     partitioner: str
+    calls: Table[Call]
     parts: tuple[DelegatedPart, ...]
-    rejected: tuple[RejectedNode, ...]
+    borders: Table[Border]
+    runs: int = 0
 
     @property
     def delegated_calls(self) -> int:
         """Calls inside delegated parts."""
-        return sum(sum(part.operators.values()) for part in self.parts)
+        return sum(bool(call.part) for call in self.calls)
 
     @property
     def coverage(self) -> float:
         """Share of calls that a backend runs."""
-        total = self.delegated_calls + len(self.rejected)
-        return self.delegated_calls / total if total else 0.0
+        return self.delegated_calls / len(self.calls) if self.calls else 0.0
 
     @property
-    def by_op(self) -> dict[str, tuple[int, int]]:
-        """Operator to (delegated, not delegated) calls."""
-        counts: dict[str, list[int]] = {}
-        for part in self.parts:
-            for name, count in part.operators.items():
-                counts.setdefault(name, [0, 0])[0] += count
-        for one in self.rejected:
-            counts.setdefault(one.operator, [0, 0])[1] += 1
-        return {name: (pair[0], pair[1]) for name, pair in sorted(counts.items())}
+    def rejected(self) -> Table[RejectedNode]:
+        """The calls that our own kernels run, every one with a reason."""
+        names = RejectedNode.__dataclass_fields__
+        rows = [
+            RejectedNode(**{name: getattr(call, name) for name in names})
+            for call in self.calls
+            if not call.part
+        ]
+        return Table(RejectedNode, rows, title=f"calls of {self.model} that stayed")
 
     @property
-    def borders(self) -> tuple[tuple[str, int | None, int | None], ...]:
-        """Part, bytes in and bytes out: what crossing into backends costs."""
-        return tuple((part.name, part.bytes_in, part.bytes_out) for part in self.parts)
+    def by_op(self) -> Table[OperatorShare]:
+        """Calls by operator, the commonest first."""
+        rows = [
+            OperatorShare(
+                operator,
+                len(calls),
+                sum(bool(call.part) for call in calls),
+                ", ".join(sorted({call.backend for call in calls if call.backend})),
+                total(call.nbytes for call in calls),
+                total(call.flops for call in calls),
+                total(call.seconds for call in calls if not call.part),
+            )
+            for (operator,), calls in _grouped(self.calls, "operator").items()
+        ]
+        rows.sort(key=lambda row: (-row.calls, row.operator))
+        return Table(OperatorShare, rows, title=f"operators of {self.model}")
+
+    @property
+    def reasons(self) -> Table[ReasonGroup]:
+        """Calls that stayed by reason: the slowest first where time was measured."""
+        stayed = [call for call in self.calls if not call.part]
+        rows = [
+            ReasonGroup(
+                calls[0].kind,
+                calls[0].help,
+                len(calls),
+                ", ".join(dict.fromkeys(call.operator for call in calls)),
+                total(call.nbytes for call in calls),
+                total(call.flops for call in calls),
+                total(call.seconds for call in calls),
+            )
+            for calls in _grouped(stayed, "kind", "help").values()
+        ]
+        rows.sort(key=lambda row: (-(row.seconds or 0.0), -row.calls, row.reason))
+        return Table(ReasonGroup, rows, title=f"why calls of {self.model} stayed")
+
+    @property
+    def shares(self) -> dict[str, dict[str, float]]:
+        """Who computes how much: weight ("calls", "bytes", "FLOPs", "time") to backend to share.
+
+        The shares of a weight add up to one. A weight that is nothing or unknown is left out.
+        """
+        amounts = {
+            "calls": [(call.backend, 1.0) for call in self.calls],
+            "bytes": [(call.backend, float(call.nbytes or 0)) for call in self.calls],
+            "FLOPs": [(call.backend, float(call.flops or 0)) for call in self.calls],
+            "time": [
+                *((part.backend, part.seconds or 0.0) for part in self.parts),
+                *((call.backend, call.seconds or 0.0) for call in self.calls if not call.part),
+            ],
+        }
+        found = {}
+        for weight, pairs in amounts.items():
+            whole = sum(amount for _, amount in pairs)
+            if whole:
+                names = sorted({name for name, _ in pairs if name})
+                shares = {
+                    name: sum(amount for other, amount in pairs if other == name) / whole
+                    for name in (*names, "")
+                }
+                found[weight] = {name or OWN_KERNELS: share for name, share in shares.items()}
+        return found
+
+    def why(self, subject: str) -> "Why":
+        """Why calls are where they are.
+
+        Args:
+            subject: an operator (`"add"`, `"aten.add.Tensor"`), a node, a module's path, or a part.
+
+        Raises:
+            NotFoundError: nothing of this model is called that; the message has what comes near.
+        """
+        from etlab.inspect.why import why
+
+        return why(self, subject)
 
     def to_dataframe(self) -> "pandas.DataFrame":
-        """One row a call: delegated ones with their part, others with their reason."""
-        import pandas
-
-        rows: list[dict[str, Any]] = [
-            {"node": node, "delegated": True, "part": part.name, "backend": part.backend}
-            for part in self.parts
-            for node in part.nodes
-        ]
-        rows += [
-            {
-                "node": one.node,
-                "delegated": False,
-                "operator": one.operator,
-                "module": one.module,
-                "source": one.source,
-                "reason": one.reason,
-            }
-            for one in self.rejected
-        ]
-        columns = ["node", "delegated", "part", "backend", "operator", "module", "source", "reason"]
-        return pandas.DataFrame(rows, columns=columns)
-
-    def _summary(self) -> str:
-        total = self.delegated_calls + len(self.rejected)
-        return (
-            f"{self.delegated_calls} of {total} calls delegated in {len(self.parts)} "
-            f"part{'' if len(self.parts) == 1 else 's'}"
-        )
+        """One row a call: who runs it, what it costs, and the reason where it stayed."""
+        frame = self.calls.to_dataframe()
+        frame.insert(1, "delegated", frame.part != "")
+        return frame
 
     def __repr__(self) -> str:
         """One line."""
-        return f"DelegationReport({self.model}, {self.partitioner}: {self._summary()})"
+        return f"DelegationReport({self.model}, {self.partitioner}: {summary(self)})"
+
+    def __str__(self) -> str:
+        """One screen: shares as bars, reasons with what would help."""
+        from etlab.inspect.delegation_text import delegation_text
+
+        return delegation_text(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else str(self))
 
     def _repr_html_(self) -> str:
-        parts = [
-            [
-                part.name,
-                part.backend,
-                ", ".join(f"{name} {count}" for name, count in part.operators.items()),
-                _bytes(part.bytes_in),
-                _bytes(part.bytes_out),
-                _bytes(part.payload),
-            ]
-            for part in self.parts
-        ]
-        reasons: dict[tuple[str, str], int] = {}
-        for one in self.rejected:
-            key = (one.reason, one.operator)
-            reasons[key] = reasons.get(key, 0) + 1
-        rest = [
-            [operator, str(count), reason]
-            for (reason, operator), count in sorted(reasons.items(), key=lambda item: -item[1])
-        ]
-        columns = ["part", "backend", "operators", "in", "out", "payload"]
-        grid = display.table(columns, parts, numeric=columns[3:]) if parts else ""
-        kept = display.table(["operator", "calls", "why it stayed"], rest, numeric=["calls"])
-        title = f"Delegation of {self.model}"
-        return display.card(
-            title,
-            grid,
-            display.details(f"{len(self.rejected)} calls stay with our kernels", kept),
-            subtitle=f"partitioner {self.partitioner}: {self._summary()}",
-        )
+        from etlab.inspect.delegation_card import delegation_card
+
+        return delegation_card(self)
 
 
-def _bytes(count: int | None) -> str:
-    return "dynamic" if count is None else display.format_bytes(count)
-
-
-def delegation_report(graph: "EdgeGraph", *, model: str, partitioner: str) -> DelegationReport:
-    """Read a partitioned edge graph.
-
-    Args:
-        graph: after partitioning.
-        model: its name.
-        partitioner: its name, "none" without.
-    """
-    parts: list[DelegatedPart] = []
-    rejected: list[RejectedNode] = []
-    for node in graph.graph.nodes:
-        if node.op != "call_function" or operator_of(node) == "getitem":
-            continue
-        lowered = _lowered_part(graph, node)
-        if lowered is not None:
-            parts.append(_part(node, lowered))
-            continue
-        said = node.meta.get("delegation_reasons", {})
-        reason = "; ".join(f"{who}: {why}" for who, why in said.items())
-        if not reason:
-            reason = NO_PARTITIONER if partitioner == "none" else _SILENT
-        rejected.append(
-            RejectedNode(
-                node.name, operator_of(node), module_of(node), source_of(node), str(reason)
-            )
-        )
-    return DelegationReport(model, partitioner, tuple(parts), tuple(rejected))
-
-
-def _lowered_part(graph: "EdgeGraph", node: fx.Node) -> Any:
-    if not node.args or not isinstance(node.args[0], fx.Node) or node.args[0].op != "get_attr":
-        return None
-    part = graph.submodules.get(str(node.args[0].target))
-    return part if hasattr(part, "backend_id") else None
-
-
-def _part(node: fx.Node, lowered: Any) -> DelegatedPart:
-    calls = [
-        inner
-        for inner in lowered.original.graph.nodes
-        if inner.op == "call_function" and operator_of(inner) != "getitem"
-    ]
-    counts: dict[str, int] = {}
-    for inner in calls:
-        counts[operator_of(inner)] = counts.get(operator_of(inner), 0) + 1
-    inputs = [value for source in node.all_input_nodes[1:] for value in values_of(source)]
-    return DelegatedPart(
-        name=str(node.all_input_nodes[0].target),
-        backend=lowered.backend_id,
-        operators=dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
-        nodes=tuple(inner.name for inner in calls),
-        bytes_in=_total(inputs),
-        bytes_out=_total(values_of(node)),
-        payload=len(lowered.processed_bytes),
+def summary(report: DelegationReport) -> str:
+    """`5 of 7 calls delegated in 2 parts`."""
+    parts = len(report.parts)
+    return (
+        f"{report.delegated_calls} of {len(report.calls)} calls delegated in {parts} "
+        f"part{'' if parts == 1 else 's'}"
     )
 
 
-def _total(values: list[Any]) -> int | None:
-    sizes = [bytes_of(value) for value in values]
-    return None if None in sizes else sum(size or 0 for size in sizes)
+def total(amounts: Iterable[float | int | None]) -> Any:
+    """The sum of what is known; None when nothing is."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None
+
+
+def _grouped(calls: Iterable[Call], *fields: str) -> dict[tuple[str, ...], list[Call]]:
+    found: dict[tuple[str, ...], list[Call]] = {}
+    for call in calls:
+        found.setdefault(tuple(getattr(call, field) for field in fields), []).append(call)
+    return found

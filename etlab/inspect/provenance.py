@@ -1,12 +1,14 @@
 """Where a node comes from: its module, its source line, its operator, its size."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import fx
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\w+)')
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in [^\n]*(?:\n +(\S[^\n]*))?')
+_LIBRARY = str(Path(torch.__file__).parent)
 
 
 def operator_of(node: fx.Node) -> str:
@@ -38,12 +40,22 @@ def module_of(node: fx.Node) -> str:
 
 
 def source_of(node: fx.Node) -> str:
-    """`file.py:12` of the innermost frame that the export recorded; empty when unknown."""
+    """`file.py:12` of the innermost frame of the user's code; empty when unknown."""
+    return source_line(node)[0]
+
+
+def source_line(node: fx.Node) -> tuple[str, str]:
+    """`file.py:12` and the text of that line, both empty when unknown.
+
+    The innermost frame counts that is not PyTorch's own; of a model made of PyTorch's modules only,
+    the innermost of all.
+    """
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     if not frames:
-        return ""
-    file, line, _ = frames[-1]
-    return f"{file.rsplit('/', 1)[-1]}:{line}"
+        return "", ""
+    own = [frame for frame in frames if not frame[0].startswith(_LIBRARY)]
+    file, line, text = (own or frames)[-1]
+    return f"{Path(file).name}:{line}", text.strip()
 
 
 def values_of(node: fx.Node) -> list[torch.Tensor]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from etlab import display
@@ -56,7 +57,7 @@ class Table(tuple[Row, ...], Generic[Row]):
         numeric = [
             name
             for name in self.columns
-            if self and all(type(getattr(row, name)) in (int, float) for row in self)
+            if self and {type(getattr(row, name)) for row in self} <= {int, float, NoneType}
         ]
         return display.table(self.columns, self._cells(), caption=self.title, numeric=numeric)
 
@@ -66,6 +67,8 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
     if isinstance(value, tuple):
         return " x ".join(map(str, value)) or "scalar"
     return "" if value is None else str(value)

@@ -76,7 +76,7 @@ def _why_not_chain(node: fx.Node, context: Context) -> str | None:
     reached, reasons = [node], context.plan.reasons
     for user in reached:  # a chain has few nodes
         if user in reasons:
-            return f"the layer '{user.name}' behind it does not take it along: {reasons[user]}"
+            return f"the layer '{user.name}' behind it stays, since {reasons[user]}"
         if str(user.target) in _CHAIN or is_getitem(user):
             reached += user.users
     return "no layer that XNNPACK quantizes at run time uses it"

@@ -167,6 +167,7 @@ def plan_memory(
     if apart and shared is not None:
         sizes[STATE_ARENA] = shared.size
     steps = tuple(call.name for call in schedule.calls)
+    nodes = tuple("" if call.node is None else call.node.name for call in schedule.calls)
     operators = _operators(schedule)
 
     def describe() -> MemoryPlan:
@@ -175,7 +176,7 @@ def plan_memory(
             for index, (value, interval) in enumerate(intervals.items())
         )
         return MemoryPlan(
-            schedule.name, tensors, sizes, options.alignment, steps, options.planner_name
+            schedule.name, tensors, sizes, options.alignment, steps, options.planner_name, nodes
         )
 
     return PlannedMemory(places, sizes, intervals, describe)

@@ -44,7 +44,8 @@ def partition_by_support(
         if len(group) < min_nodes:
             for node in group:
                 reasons[node.name] = (
-                    f"its group has {len(group)} node(s), fewer than min_nodes={min_nodes}"
+                    f"its group has {len(group)} node(s), fewer than min_nodes={min_nodes}: "
+                    "lower min_nodes"
                 )
             continue
         tag = f"{prefix}{len(tags)}"

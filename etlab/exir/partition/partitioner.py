@@ -33,7 +33,7 @@ class PartitionResult:
         tagged_exported_program: the program it was given, with `meta["delegation_tag"]` on the
             nodes it wants.
         partition_tags: what each tag means.
-        reasons: why a node was left, in words, by node name.
+        reasons: why a node was left, in words, by node name: `why: what would help`.
     """
 
     tagged_exported_program: ExportedProgram

@@ -1,0 +1,50 @@
+"""Measured time of every node of a graph, from the native runtime's trace."""
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from etlab.errors import InvalidArgumentError, NotFoundError
+from etlab.exir import stages
+from etlab.exir.memory.plan import MemoryPlan
+from etlab.numerics.stopping import interruptible
+
+
+def seconds_of_nodes(
+    program: bytes, plan: MemoryPlan, inputs: Sequence[Any], *, runs: int
+) -> dict[str, float]:
+    """Run a method and give the median time of each node that has instructions.
+
+    A delegate's call is one node. What runs several times in a loop counts every time. One run
+    before the others is not measured.
+
+    Args:
+        program: bytes of a .pte file.
+        plan: of the method; it says which node every instruction came from.
+        inputs: flat, as `Method.execute` takes them.
+        runs: how often to run.
+
+    Raises:
+        InvalidArgumentError: `runs` is less than one.
+        EtlabError: the program refuses or fails.
+    """
+    from etlab.runtime import Runtime
+
+    if runs < 1:
+        raise InvalidArgumentError(f"runs must be at least 1, not {runs}")
+    method = Runtime.get().load_program(program).load_method(plan.method)
+    if method is None:
+        raise NotFoundError(f"the program has no method '{plan.method}'")
+    found: dict[str, list[float]] = {}
+    with stages.stage("profile"), interruptible(method.interrupt):
+        method.execute(list(inputs))
+        for _ in range(runs):
+            with method.trace() as events:
+                method.execute(list(inputs))
+            run: dict[str, float] = {}
+            for event in events:
+                name = plan.nodes[event.instruction]
+                run[name] = run.get(name, 0.0) + event.duration * 1e-9
+            for name, seconds in run.items():
+                found.setdefault(name, []).append(seconds)
+    return {name: statistics.median(seconds) for name, seconds in found.items()}
