@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/core/kernel.h"
@@ -78,7 +79,10 @@ void Mutator::mutate_numbers(std::vector<T>& items) {
       if (!items.empty()) std::swap(items[at], items[below(items.size())]);
       return;
     default:
-      if (!items.empty()) {
+      if (items.empty()) return;
+      if constexpr (std::is_floating_point_v<T>) {
+        items[at] = static_cast<T>(number(1));  // its own value may be no integer at all
+      } else {
         items[at] = static_cast<T>(number(static_cast<int64_t>(items[at])));
       }
   }
