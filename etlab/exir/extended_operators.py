@@ -4,7 +4,9 @@ A program holds them when `ExecutorchBackendConfig(extended_operators=True)` all
 """
 
 # Nothing expands these: without the option they are refused.
-NAMES: frozenset[str] = frozenset({"aten::_fft_c2c.out", "aten::view_as_complex_copy.out"})
+NAMES: frozenset[str] = frozenset(
+    {"aten::_fft_c2c.out", "aten::gcd.out", "aten::view_as_complex_copy.out"}
+)
 
 # Without the option these are expanded into official operators.
 WHOLE: frozenset[str] = frozenset(

@@ -107,3 +107,18 @@ def test_item_feeds_a_slice():
         torch.tensor(1),
         more_inputs=[(torch.randn(5, 3), torch.tensor(3))],
     )
+
+
+def test_a_multiple_of_a_size_is_split_into_parts_of_that_size() -> None:
+    class Halves(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            first, second = x.chunk(2)
+            return first * second
+
+    shapes = {"x": {0: 2 * Dim("half", max=5)}}
+    check_lowering(
+        Halves(),
+        torch.randn(4, 3),
+        more_inputs=[(torch.randn(10, 3),)],
+        dynamic_shapes=shapes,
+    )

@@ -30,11 +30,19 @@ OFFICIAL: dict[str, Callable[..., torch.Tensor]] = {
     "power": lambda x: (torch.fft.rfft(x) * torch.fft.rfft(x).conj()).real,
     "phase": lambda x: torch.fft.rfft(x).angle(),
     "phase of a real": lambda x: x.angle(),
+    "mean": lambda x: torch.fft.rfft(x).mean().abs() + torch.fft.rfft(x).mean(1, True).real,
+    "equality": lambda x: torch.fft.rfft(x) == torch.fft.rfft(x.round()),
+    "inequality": lambda x: torch.fft.rfft(x) != torch.fft.rfft(x.abs()),
+    "square": lambda x: (torch.fft.rfft(x) ** 2).imag,
+    "imaginary unit": lambda x: (1j * x + torch.fft.rfft(x, 22) * (2 - 1j)).imag,
     "parts": lambda x: torch.view_as_real(torch.fft.rfft(x)),
 }
 EXTENDED: dict[str, Callable[..., torch.Tensor]] = {
     "complex transforms": lambda x: torch.fft.ifft2(torch.fft.fft2(x)).real,
     "polar": lambda x: torch.polar(x.abs(), x).imag,
+    "exp and log": lambda x: (torch.fft.rfft(x).exp() + torch.fft.rfft(x + 1).log()).real,
+    "roots": lambda x: (torch.fft.rfft(x).sqrt() + torch.fft.rfft(x + 9) ** 0.3).imag,
+    "reciprocal": lambda x: torch.fft.rfft(x + 1).reciprocal().imag,
     "from parts": lambda x: torch.complex(x, x + 1).abs(),
 }
 

@@ -1,5 +1,6 @@
 """Templates in a walk: found or recorded, then pasted step by step."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,8 +25,14 @@ if TYPE_CHECKING:
     from etlab.exir.decompose.walk import Walk
 
 
-def paste(walk: "Walk", target: OpOverload, args: Any, kwargs: Any, val: Any) -> Any:
-    """Take one call apart, with the template of an equal call if there was one."""
+Target = OpOverload | Callable[..., Any]
+
+
+def paste(walk: "Walk", target: Target, args: Any, kwargs: Any, val: Any) -> Any:
+    """Take one call apart, with the template of an equal call if there was one.
+
+    `target` may also be a function of tensors, which stands for its steps.
+    """
     call = _Call(target, args, kwargs)
     # A template with symbolic sizes belongs to this program; so does one that spares operators.
     is_local = call.is_symbolic or bool(walk.shared.keep)
@@ -49,7 +56,7 @@ class _Call:
         is_symbolic: a size is a symbol.
     """
 
-    def __init__(self, target: OpOverload, args: Any, kwargs: Any) -> None:
+    def __init__(self, target: Target, args: Any, kwargs: Any) -> None:
         self.inputs: list[fx.Node] = []
         self.is_symbolic = False
         self._parts: list[Any] = [target, torch.get_default_dtype()]
@@ -83,7 +90,7 @@ class _Call:
         self._parts.append((shape, value.dtype))
 
 
-def _record(walk: "Walk", target: OpOverload, args: Any, kwargs: Any) -> Template:
+def _record(walk: "Walk", target: Target, args: Any, kwargs: Any) -> Template:
     inputs: list[Any] = []
 
     def stand_in(leaf: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Signs, exponents and neighbours of floating-point numbers, by arithmetic alone.
+"""Signs, exponents and neighbours of numbers, by arithmetic alone.
 
 The sign of a NaN can't be seen that way: it counts as positive.
 """
@@ -98,3 +98,9 @@ def frexp(x: Tensor) -> tuple[Tensor, Tensor]:
     exponent = torch.where(is_tiny, exponent - 200, exponent)
     mantissa = torch.where(is_number, fraction, wide).to(x.dtype)
     return mantissa, torch.where(is_number, exponent, 0.0).to(torch.int32)
+
+
+@recipe(aten.lcm.default)
+def lcm(x: Tensor, y: Tensor) -> Tensor:
+    common = torch.gcd(x, y)
+    return (torch.div(x, torch.where(common == 0, 1, common), rounding_mode="trunc") * y).abs()

@@ -70,6 +70,7 @@ class Symbols:
         placeholders = [node for node in walk.graph.nodes if node.op == "placeholder"]
         first = next((node for node in walk.graph.nodes if node.op != "placeholder"), None)
         where = walk.graph.inserting_before(first) if first is not None else nullcontext()
+        derived: list[tuple[fx.Node, int, torch.SymInt]] = []
         with where:
             for node in placeholders:
                 val = node.meta.get("val")
@@ -78,6 +79,33 @@ class Symbols:
                 for dim, size in enumerate(val.shape):
                     if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
                         self._add_size(node, dim, size)
+                    elif isinstance(size, torch.SymInt):
+                        derived.append((node, dim, size))
+            for node, dim, multiple in derived:
+                self._solve(node, dim, multiple)
+
+    def _solve(self, placeholder: fx.Node, dim: int, size: torch.SymInt) -> None:
+        """Give the symbol of a size such as `2 * n + 1` a node: `(size - 1) // 2`."""
+        expression = size.node.expr
+        symbols = expression.free_symbols
+        if len(symbols) != 1 or symbols <= self._nodes.keys():
+            return
+        (symbol,) = symbols
+        factor = expression.coeff(symbol)
+        rest = expression - factor * symbol
+        if not (factor.is_Integer and rest.is_Integer and factor > 0):
+            return
+        self._add_size(placeholder, dim, size)
+        node, environment = self._nodes[expression], size.node.shape_env
+        for function, number, result in (
+            (operator.sub, int(rest), expression - rest),
+            (operator.floordiv, int(factor), symbol),
+        ):
+            made = self._walk.graph.call_function(function, (node, number))
+            value = environment.create_symintnode(result, hint=None)
+            made.meta = {"val": value, "from_node": placeholder.name, "debug_handle": 0}
+            node = made
+        self._nodes[symbol] = node
 
     def _add_size(self, placeholder: fx.Node, dim: int, size: torch.SymInt) -> None:
         if size.node.expr in self._nodes:

@@ -6,6 +6,7 @@ share one.
 """
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -224,7 +225,7 @@ def _live_steps(steps: list[Step], output: Any) -> tuple[tuple[Step, ...], Any]:
 
 
 def record(
-    operator: OpOverload,
+    operator: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     inputs: list[FakeTensor],
@@ -234,7 +235,7 @@ def record(
     """Take one call apart.
 
     Args:
-        operator: what is called; its plan is `Kind.TEMPLATE`.
+        operator: what is called: one whose plan is `Kind.TEMPLATE`, or a function of tensors.
         args: its arguments, the tensors among them from `inputs`, each input used once.
         kwargs: its keyword arguments, likewise.
         inputs: fresh fake tensors.

@@ -211,12 +211,12 @@ class Walk:
             The node of the result, or a tuple of nodes, or None for what has no result.
         """
         if target in self.shared.keep and self._is_spared(target):
-            return self._keep(target, args, kwargs, val)
+            return self.keep(target, args, kwargs, val)
         kind = plan(target)
         if kind in (Kind.TEMPLATE, Kind.UNSUPPORTED) and _is_known_now(target, args, kwargs, val):
             return self.constant(target(*args, **kwargs))
         if kind is Kind.KEEP:
-            return self._keep(target, args, kwargs, val)
+            return self.keep(target, args, kwargs, val)
         if kind is Kind.RULE:
             handler: Any = rule_of(target)
             return handler(self, val, *args, **kwargs)
@@ -244,9 +244,10 @@ class Walk:
         )
         return self.raw(target, args, kwargs, contiguous(self.shared.mode, val))
 
-    def _keep(self, target: OpOverload, args: Any, kwargs: Any, val: Any) -> Any:
+    def keep(self, target: OpOverload, args: Any, kwargs: Any, val: Any) -> Any:
+        """A call of an operator that stands in an edge graph, with tensors for numbers."""
         for position, argument in enumerate(target._schema.arguments[: len(args)]):
-            if isinstance(args[position], int | float) and str(argument.type) == "Tensor":
+            if isinstance(args[position], int | float | complex) and str(argument.type) == "Tensor":
                 return self._keep_with_number(target, position, args, kwargs, val)
         return self.emit(target, *args, val=val, **kwargs)
 
@@ -255,7 +256,10 @@ class Walk:
     ) -> Any:
         """A number where the schema says Tensor: the `Scalar` overload, or a constant."""
         number = args[position]
-        scalar = scalar_variant(target) if position == 1 else None
+        is_second = position == 1 and not isinstance(
+            number, complex
+        )  # files hold no complex number
+        scalar = scalar_variant(target) if is_second else None
         if scalar is not None and isinstance(args[0], fx.Node):
             return self.lower(scalar, args, kwargs, val)
         others = [
@@ -265,7 +269,7 @@ class Walk:
         ] or [torch.empty((), dtype=torch.bool)]
         dtype = torch.result_type(torch.empty((1,), dtype=others[-1].dtype), number)
         made = self.constant(torch.tensor(number, dtype=dtype))
-        return self._keep(target, (*args[:position], made, *args[position + 1 :]), kwargs, val)
+        return self.keep(target, (*args[:position], made, *args[position + 1 :]), kwargs, val)
 
     def _view(self, target: OpOverload, args: Any, kwargs: Any, val: Any) -> fx.Node:
         copy = copy_variant(target)

@@ -120,7 +120,7 @@ def sum_all(walk: Walk, val: Any, tensor: fx.Node, *, dtype: Any = None) -> Any:
 @rule("aten.mean.default")
 def mean_all(walk: Walk, val: Any, tensor: fx.Node, *, dtype: Any = None) -> Any:
     dims = list(range(tensor.meta["val"].dim()))
-    return walk.emit(aten.mean.dim, tensor, dims, False, dtype=dtype, val=val)
+    return walk.lower(aten.mean.dim, (tensor, dims, False), {"dtype": dtype}, val)
 
 
 @rule("aten.masked_fill.Tensor")
@@ -154,9 +154,9 @@ def scalar_tensor(walk: Walk, value: Any, dtype: torch.dtype) -> fx.Node:
 )
 @rule("aten._assert_scalar.default", "aten.sym_constrain_range_for_size.default")
 @rule("aten.sym_constrain_range.default", "aten._functional_assert_async.msg")
-@rule("aten._functional_sym_constrain_range.default")
+@rule("aten._functional_sym_constrain_range.default", "aten._linalg_check_errors.default")
 def nothing(walk: Walk, val: Any, *args: Any, **kwargs: Any) -> None:
-    """Assertions of the tracer: dropped."""
+    """Assertions of the tracer and about values: dropped."""
 
 
 @rule("aten.item.default")
