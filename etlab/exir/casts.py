@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from etlab.exir.ops import OutVariant, find_out_variant
-from etlab.exir.schedule import Call, Role, Schedule, Value
+from etlab.exir.schedule import Call, Flow, Role, Schedule, Value
 from etlab.exir.specs import TensorSpec
 
 _JOINS = frozenset({"aten::cat", "aten::stack"})
@@ -52,5 +52,9 @@ def insert_casts(schedule: Schedule) -> None:
                 call.arguments[1:3] = [convert(v, spec.dtype, call) for v in call.arguments[1:3]]
             elif operator.base_name in _INDEXED:
                 call.arguments[2] = convert(call.arguments[2], torch.int64, call)
+        elif isinstance(operator, Flow):
+            converted.clear()  # what was made in one branch, or from an older value, is not here
         calls.append(call)
+        for key in [key for key in converted if key[0] in call.outputs]:
+            del converted[key]
     schedule.calls = calls

@@ -16,6 +16,7 @@ import torch
 from torch import fx
 
 from etlab.exir.emit.enums import TensorShapeDynamism
+from etlab.exir.loop_carries import Carries
 from etlab.exir.ops import (
     CLONE_DIM_ORDER,
     COPY_INDEX,
@@ -75,7 +76,8 @@ class ControlFlow:
         self._place(head)
         (holds,) = self._inline(condition, [*results, *operands])
         self._jump_unless(holds, end, node)
-        self._assign(self._inline(body, [*results, *operands]), results, node)
+        begin = len(self._calls)
+        self._carry(self._inline(body, [*results, *operands]), results, node, begin)
         self._jump_unless(False, head, node)
         self._place(end)
 
@@ -114,13 +116,14 @@ class ControlFlow:
         self._calls.append(Call(_SYM_SIZE, [mapped[0], 0], [count], node))
         self._assign(init, carries, node)
         self._place(head)
+        begin = len(self._calls)
         rows = [self._row(source, index, node) for source in mapped]
         outputs = self._inline(body, [*carries, *rows, *operands])
         for stack, output in zip(stacks, outputs[len(init) :], strict=True):
             if not output.spec.is_static:
                 self._begin_stack(stack, output, index, node)
             self._calls.append(Call(COPY_INDEX, [stack, output, index], [stack], node))
-        self._assign(outputs[: len(init)], carries, node)
+        self._carry(outputs[: len(init)], carries, node, begin)
         self._number(scalar_prim("add"), [index, 1], index, node)
         self._number(scalar_prim("eq"), [index, count], done, node)
         self._jump_unless(done, head, node)
@@ -143,10 +146,16 @@ class ControlFlow:
         self._calls.append(Call(_SELECT, [source, 0, index, row], [row], node))
         return row
 
+    def _carry(
+        self, sources: Sequence[Any], targets: Sequence[Value], node: fx.Node, begin: int
+    ) -> None:
+        """Give what a body computed to the next step, all at once as it were."""
+        carries = Carries(self._calls[begin:], sources, targets)
+        for source, target in carries.settle(lambda source: self._copy(source, node)):
+            self._assign([source], [target], node)
+
     def _assign(self, sources: Sequence[Any], targets: Sequence[Value], node: fx.Node) -> None:
-        """Copy values into others, all at once as it were."""
-        if len(sources) > 1:  # a source may be, or share the memory of, another's target
-            sources = [self._copy(source, node) for source in sources]
+        """Copy values into others, none of which is one of them."""
         for source, target in zip(sources, targets, strict=True):
             if target.spec is None:
                 self._calls.append(Call(Flow.MOVE, [source], [target], node))

@@ -9,7 +9,7 @@ any order; they are how a program states a layout.
 from typing import Any
 
 from etlab.exir.ops import CLONE_DIM_ORDER, OutVariant
-from etlab.exir.schedule import Call, Role, Schedule, Value
+from etlab.exir.schedule import Call, Flow, Role, Schedule, Value
 from etlab.exir.specs import TensorSpec, contiguous_order
 
 
@@ -28,6 +28,8 @@ def settle_layouts(schedule: Schedule) -> None:
             for output in call.outputs:
                 if output.role is Role.RESULT and output.spec is not None:
                     output.spec = _contiguous(output.spec)
+        if isinstance(call.operator, Flow):
+            converted.clear()  # what was made in one branch is not made in another
         calls.append(call)
     schedule.calls = calls
 

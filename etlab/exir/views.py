@@ -88,6 +88,16 @@ def _written_state(call: Call) -> list[Value]:
     return call.outputs if _is_write(call) else []
 
 
+def keeps_bytes(call: Call) -> bool:
+    """Whether the call's result may have the bytes of its first argument, and share its memory."""
+    operator = call.operator
+    return (
+        isinstance(operator, OutVariant)
+        and call.may_be_view
+        and operator.base_name in _RESHAPES | _COPIES | _REORDERS
+    )
+
+
 def _is_free(call: Call) -> bool:
     """Whether the call's one result has the bytes of its first argument."""
     operator = call.operator

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from etlab.errors import EtlabError
+from etlab.testing import KernelOperator
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -44,6 +45,14 @@ class Case:
     @property
     def operator_name(self) -> str:
         return self.operator.partition("(")[0]
+
+    def expected(self) -> tuple[torch.Tensor, ...]:
+        """What the judge computes."""
+        if self.reference is not None:
+            result = self.reference(*self.args, **self.kwargs)
+        else:
+            result = KernelOperator.resolve(self.operator).eager(self.args, self.kwargs)
+        return tuple(result) if isinstance(result, tuple | list) else (result,)
 
     def __str__(self) -> str:
         parts = [_show(arg) for arg in self.args]

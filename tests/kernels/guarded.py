@@ -8,12 +8,13 @@ import ctypes
 import ctypes.util
 import mmap
 import sys
+from typing import Any
 
 import torch
 
 from etlab.errors import NotSupportedError
 from etlab.runtime import _native
-from etlab.testing import KernelOperator, run_kernel
+from etlab.testing import run_kernel
 from kernels.case import Case
 
 _LIBC = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
@@ -38,14 +39,17 @@ def guarded(tensor: torch.Tensor, *, at_end: bool) -> torch.Tensor:
     return copy.reshape(tensor.shape).copy_(tensor)
 
 
+def _guarded_argument(value: Any, *, at_end: bool) -> Any:
+    if isinstance(value, torch.Tensor):
+        return guarded(value, at_end=at_end)
+    if isinstance(value, list):
+        return [_guarded_argument(item, at_end=at_end) for item in value]
+    return value
+
+
 def run(case: Case, *, at_end: bool) -> None:
-    operator = KernelOperator.resolve(case.operator)
-    expected = operator.eager(case.args, case.kwargs)
-    tensors = expected if isinstance(expected, tuple) else (expected,)
-    args = tuple(
-        guarded(arg, at_end=at_end) if isinstance(arg, torch.Tensor) else arg for arg in case.args
-    )
-    outputs = [guarded(torch.empty(t.shape, dtype=t.dtype), at_end=at_end) for t in tensors]
+    args = tuple(_guarded_argument(arg, at_end=at_end) for arg in case.args)
+    outputs = [guarded(torch.empty(t.shape, dtype=t.dtype), at_end=at_end) for t in case.expected()]
     run_kernel(case.operator, *args, outputs=outputs, **case.kwargs)
 
 

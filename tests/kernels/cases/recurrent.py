@@ -111,7 +111,19 @@ def _turned(operator: str) -> Case:
     )
 
 
+# Dot products, weights packed once, weights packed every step; tails of vectors.
+FAST_CASES = [
+    case(operator, arguments(operator, **options))
+    for operator in OPERATORS
+    for options in (
+        {"batch": 1, "hidden": 19, "steps": 9},
+        {"batch": 5, "hidden": 35, "features": 17, "layers": 2, "bidirectional": True},
+        {"batch": 5, "hidden": 35, "steps": 2, "batch_first": True},
+    )
+]
 CASES = [
+    *FAST_CASES,
+    case(LSTM, arguments(LSTM, width=21, hidden=40, batch=7, bidirectional=True)),
     *[one for operator in OPERATORS for one in _layers(operator)],
     *[make(operator) for operator in OPERATORS for make in (_special, _turned)],
     case(LSTM, arguments(LSTM, width=3)),

@@ -1,0 +1,120 @@
+#include "runtime/kernels/util/recurrent.h"
+
+#include <memory>
+
+#include "runtime/kernels/optimized/arguments.h"
+#include "runtime/kernels/optimized/elementwise_kernels.h"
+#include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/matrix_product.h"
+
+namespace etlab {
+namespace {
+
+using util::RecurrentKind;
+
+constexpr int64_t kPackedRows = 3;   // from which on packed weights are faster than dot products
+constexpr int64_t kPackedSteps = 4;  // from which on packing them pays
+
+// The product of every step with one weight, (columns, depth).
+class StateProduct {
+ public:
+  StateProduct(Context& context, const float* weight, int64_t rows, int64_t columns, int64_t depth,
+               bool is_packed)
+      : context_(context), weight_(weight, depth) {
+    problem_.rows = rows;
+    problem_.columns = columns;
+    problem_.depth = depth;
+    problem_.a_stride = depth;
+    problem_.c_stride = columns;
+    if (is_packed) {
+      packed_ = std::make_unique<PackedOperand>(weight_, depth, columns);
+    } else if (rows > 0 && columns > 0) {
+      scratch_ = context.allocate<float>(gemm_scratch_size(context, problem_, weight_));
+    }
+  }
+  void operator()(const float* a, const float* bias, float* out) const {
+    Gemm problem = problem_;
+    problem.a = a;
+    problem.c = out;
+    problem.column_bias = bias;
+    if (problem.rows == 0 || problem.columns == 0) return;
+    if (packed_ != nullptr) {
+      gemm_packed(context_, problem, *packed_);
+    } else if (problem.rows < kPackedRows) {
+      gemm_transposed(context_, problem, weight_);  // without scratch
+    } else {
+      gemm(context_, problem, weight_, scratch_);
+    }
+  }
+
+ private:
+  Context& context_;
+  ColumnMajorOperand weight_;
+  Gemm problem_;
+  std::unique_ptr<PackedOperand> packed_;
+  float* scratch_ = nullptr;
+};
+
+class FastArithmetic {
+ public:
+  FastArithmetic(Context& context, const util::RecurrentGeometry& geometry)
+      : context_(context),
+        geometry_(geometry),
+        kernels_(ETLAB_FOR_INSTRUCTION_SET(elementwise_kernels)) {}
+
+  void product(int64_t rows, int64_t columns, int64_t depth, const float* a, const float* weight,
+               const float* bias, float* out) const {
+    if (rows == 0 || columns == 0) return;
+    multiply(context_, {{a, rows, depth, depth, 1}, {weight, depth, columns, 1, depth}, out, bias});
+  }
+  StateProduct state_product(const float* weight, int64_t columns, int64_t depth) const {
+    const bool is_packed = geometry_.batches >= kPackedRows && geometry_.steps >= kPackedSteps &&
+                           columns > 0 && depth > 0;
+    return StateProduct(context_, weight, geometry_.batches, columns, depth, is_packed);
+  }
+  void sigmoid(float* values, int64_t count) const { run(UnaryKernel::kSigmoid, values, count); }
+  void tanh(float* values, int64_t count) const { run(UnaryKernel::kTanh, values, count); }
+
+ private:
+  void run(UnaryKernel kernel, float* values, int64_t count) const {
+    kernels_.unary[static_cast<int>(kernel)](values, values, count, 0, 0);
+  }
+
+  Context& context_;
+  const util::RecurrentGeometry& geometry_;
+  const ElementwiseKernels& kernels_;
+};
+
+struct Fast {
+  static void run(Context& context, RecurrentKind kind, const util::RecurrentTensors& tensors,
+                  const util::RecurrentOptions& options) {
+    const char* who = util::name_of(kind);
+    const util::RecurrentGeometry g = util::recurrent_geometry(who, kind, tensors, options);
+    util::run_recurrent<float>(context, who, g, FastArithmetic(context, g), tensors);
+  }
+};
+
+template <RecurrentKind kind>
+struct FastOf : Fast {
+  static constexpr RecurrentKind kKind = kind;
+};
+using Gru = FastOf<RecurrentKind::kGru>;
+using RnnTanh = FastOf<RecurrentKind::kRnnTanh>;
+using RnnRelu = FastOf<RecurrentKind::kRnnRelu>;
+
+// The arguments are checked when the kernel runs: they have one dtype.
+bool supports(Context&, const Tensor& input, const Tensor&, Span<Tensor* const>, bool, int64_t,
+              double, bool, bool, bool, Tensor&, Tensor&) {
+  return is_float(input);
+}
+bool supports_lstm(Context&, const Tensor& input, Span<Tensor* const>, Span<Tensor* const>, bool,
+                   int64_t, double, bool, bool, bool, Tensor&, Tensor&, Tensor&) {
+  return is_float(input);
+}
+
+}  // namespace
+ETLAB_OPTIMIZED_KERNEL("aten::lstm.input_out", util::lstm_out<Fast>, supports_lstm);
+ETLAB_OPTIMIZED_KERNEL("aten::gru.input_out", util::simple_recurrent_out<Gru>, supports);
+ETLAB_OPTIMIZED_KERNEL("aten::rnn_tanh.input_out", util::simple_recurrent_out<RnnTanh>, supports);
+ETLAB_OPTIMIZED_KERNEL("aten::rnn_relu.input_out", util::simple_recurrent_out<RnnRelu>, supports);
+}  // namespace etlab
