@@ -18,7 +18,6 @@ class BroadcastWalk {
 
   bool a_advances() const { return a_strides_[0] != 0; }
   bool b_advances() const { return b_strides_[0] != 0; }
-  int64_t run_length() const { return sizes_[0]; }
 
   // body(a, b, out, count) with offsets in elements, in pieces that fit the first-level cache.
   template <typename Body>

@@ -24,7 +24,6 @@ class Subgraph {
   explicit Subgraph(const DelegateDescription& description);
 
   const PayloadGraph& graph() const { return graph_; }
-  const std::vector<Step>& steps() const { return steps_; }
   // Values that are arguments of the delegate, by argument.
   const std::vector<size_t>& inputs() const { return inputs_; }
   const std::vector<size_t>& outputs() const { return outputs_; }

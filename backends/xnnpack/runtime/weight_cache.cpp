@@ -73,11 +73,4 @@ std::shared_ptr<const PackedWeights> find_or_pack(const WeightKey& key, const Pa
   return packed;
 }
 
-size_t packed_weight_count() {
-  Cache& shared = cache();
-  const std::lock_guard<std::mutex> lock(shared.mutex);
-  shared.drop_expired();
-  return shared.entries.size();
-}
-
 }  // namespace etlab

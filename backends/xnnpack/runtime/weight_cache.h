@@ -33,7 +33,4 @@ std::shared_ptr<const Packed> shared_weights(const WeightKey& key, const Make& m
       key, [&]() -> std::shared_ptr<const PackedWeights> { return std::make_shared<Packed>(make()); }));
 }
 
-// Entries in use, for tests and the doctor.
-size_t packed_weight_count();
-
 }  // namespace etlab
