@@ -7,7 +7,6 @@ Example::
     outputs = method.execute([torch.ones(2, 2)])
 """
 
-from etlab.runtime import _native
 from etlab.runtime.custom_kernels import load_kernels, register_kernel, unregister_kernel
 from etlab.runtime.dtypes import dtype_of, scalar_type_of
 from etlab.runtime.metadata import Instruction, MethodMeta, MethodMetadata, TensorInfo
@@ -21,21 +20,7 @@ from etlab.runtime.registries import (
     OperatorRegistry,
     register_backend,
 )
-
-
-def thread_count() -> int:
-    """How many threads kernels may use."""
-    return _native.thread_count()
-
-
-def set_thread_count(count: int) -> None:
-    """Let kernels use `count` threads; results do not depend on it.
-
-    Raises:
-        InvalidArgumentError: `count` is less than one.
-    """
-    _native.set_thread_count(count)
-
+from etlab.runtime.threads import set_thread_count, thread_count
 
 __all__ = [
     "Backend",

@@ -13,6 +13,7 @@ from etlab.runtime.bounds import KEY, InputBounds, read_bounds
 from etlab.runtime.metadata import MethodMeta
 from etlab.runtime.method import Method
 from etlab.runtime.registries import BackendRegistry, OperatorRegistry
+from etlab.runtime.threads import set_thread_count, thread_count
 
 _OWN_NAMESPACES = {"aten", "dim_order_ops", "executorch_prim", "quantized_decomposed", "etlab"}
 
@@ -143,6 +144,19 @@ class Runtime:
     def get() -> "Runtime":
         """The one runtime of the process."""
         return Runtime()
+
+    @property
+    def num_threads(self) -> int:
+        """How many threads kernels may use: `etlab.runtime.thread_count()`."""
+        return thread_count()
+
+    def set_num_threads(self, count: int) -> None:
+        """Let kernels use `count` threads: `etlab.runtime.set_thread_count(count)`.
+
+        Raises:
+            InvalidArgumentError: `count` is no whole number from 1 to 1024.
+        """
+        set_thread_count(count)
 
     def load_program(
         self,

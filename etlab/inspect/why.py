@@ -80,7 +80,7 @@ def _meant(calls: Iterable[Call], wanted: str) -> list[Call]:
     plain = _plain(wanted)
     tests = (
         lambda call: call.node == wanted,
-        lambda call: plain in (call.operator, call.operator.removesuffix("_copy")),
+        lambda call: plain in (call.operator, _short(call.operator)),
         lambda call: call.part == wanted,
         lambda call: f"{call.module}.".startswith(f"{wanted}."),
     )
@@ -88,6 +88,15 @@ def _meant(calls: Iterable[Call], wanted: str) -> list[Call]:
         if found := [call for call in calls if test(call)]:
             return found
     return []
+
+
+def _short(operator: str) -> str:
+    """An operator's name as PyTorch's users know it.
+
+    >>> _short("native_layer_norm"), _short("view_copy"), _short("_softmax")
+    ('layer_norm', 'view', 'softmax')
+    """
+    return operator.removesuffix("_copy").removeprefix("native_").removeprefix("_")
 
 
 def _plain(name: str) -> str:

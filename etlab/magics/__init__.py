@@ -11,5 +11,7 @@ __all__ = ["load_ipython_extension"]
 def load_ipython_extension(shell: "InteractiveShell") -> None:
     """Register the magics; prints nothing."""
     from etlab.magics.commands import EtlabMagics
+    from etlab.magics.settings import SettingsMagics
+    from etlab.magics.why import WhyMagics
 
-    shell.register_magics(EtlabMagics)
+    shell.register_magics(EtlabMagics, SettingsMagics, WhyMagics)

@@ -106,6 +106,13 @@ def test_help_shows_the_options(shell):
         ("%etparity model -i x --check sqnr_db<=3", ["sqnr_db>=number"]),
         ("%etparity model -i x --paths eager,exported --check max_abs<=-1", ["max_abs"]),
         ("%etparity model -i x --paths bogus", ["no path 'bogus'"]),
+        ("%etwhy linear", ["no run yet", "%etexport"]),
+        ("%etwhy linear -n x", ["-n x is Tensor, not an ExportRun"]),
+        ("%etwhy linear -n nothing", ["NameError"]),
+        ("%etlab threads two", ["expected a whole number, got 'two'"]),
+        ("%etlab threads 0", ["expected 1 to 1024, got 0"]),
+        ("%etlab thread 2", ["nothing is called 'thread'", "threads"]),
+        ("%etlab progress maybe", ["expected on or off"]),
     ],
 )
 def test_errors_are_one_line_without_a_traceback(shell, capsys, line, words):

@@ -171,3 +171,19 @@ def test_results_do_not_depend_on_the_thread_count(long_method):
     runtime.set_thread_count(before)
     assert torch.equal(outputs[0], outputs[1])
     assert torch.equal(outputs[0], outputs[2])
+
+
+def test_a_thread_count_that_is_no_number_is_refused():
+    with pytest.raises(errors.InvalidArgumentError, match="whole number, got str '2'"):
+        runtime.set_thread_count("2")
+    with pytest.raises(errors.InvalidArgumentError, match="whole number, got float"):
+        runtime.Runtime.get().set_num_threads(2.5)
+
+
+def test_the_runtime_object_sets_the_same_count():
+    before = runtime.thread_count()
+    try:
+        runtime.Runtime.get().set_num_threads(3)
+        assert runtime.thread_count() == runtime.Runtime.get().num_threads == 3
+    finally:
+        runtime.set_thread_count(before)
