@@ -29,3 +29,17 @@ def smaller_and_still_right(
         (size < megabytes, f"the file has {size:.1f} MB, more than {megabytes:g} MB"),
         (close, row.reason or f"SQNR is {found or 0:.1f} dB, less than {sqnr_db:g} dB"),
     )
+
+
+def fewer_calls_left(run: "ExportRun", *, calls: int, sqnr_db: float) -> None:
+    """The delegation exercise: fewer calls that stay, and native outputs as close to eager's."""
+    row = run.parity(paths=["eager", "native"]).row("native")
+    found = row.values.get("sqnr_db")
+    close = found is not None and found >= sqnr_db
+    report = run.delegation()
+    left = len(report.rejected)
+    dtypes = sum(group.calls for group in report.reasons if "int64" in group.reason)
+    answer(
+        (left <= calls, f"{left} calls stay, more than {calls}; {dtypes} of them because of int64"),
+        (close, row.reason or f"SQNR is {found or 0:.1f} dB, less than {sqnr_db:g} dB"),
+    )

@@ -55,7 +55,7 @@ def _why_not_tensor(tensor: torch.Tensor, context: Context, what: str) -> str | 
         names = ", ".join(str(dtype).removeprefix("torch.") for dtype in allowed)
         hint = ": XnnpackPartitioner(enable_bf16=True) takes linear layers in bfloat16"
         return f"{what} is {name}, XNNPACK computes in {names}" + (
-            hint if tensor.dtype is torch.bfloat16 else ": convert it in the model"
+            hint if tensor.dtype is torch.bfloat16 else ": give it as float32"
         )
     if tensor.dim() > MAXIMUM_RANK:
         return (

@@ -68,6 +68,20 @@ def test_a_round_shows_the_numbers_of_its_results(model, inputs, fast):
     assert (bench.lower_button.disabled, bench.stop_button.disabled) == (False, True)
 
 
+def test_a_round_with_a_partitioner_shows_its_reasons(inputs, fast):
+    model = nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7)).eval()
+    bench = etlab.Workbench(model, inputs, partitioner="xnnpack")
+    bench.lower_and_run()
+    (group,) = bench.run.delegation().reasons
+    assert group.operators == "native_layer_norm"
+    for words in ("1 call stays", group.reason, group.help, "XnnpackBackend"):
+        assert words in bench.results.value
+    assert bench._snapshot_html().count("What would help") == 1
+    bench.partitioner.value = "xnnpack-per-op"
+    bench.lower_and_run()
+    assert bench.run.partitioner == "xnnpack-per-op"
+
+
 def test_another_choice_changes_the_numbers(model, inputs, fast):
     bench = etlab.Workbench(model, inputs)
     bench.lower_and_run()
