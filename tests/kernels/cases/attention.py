@@ -54,7 +54,20 @@ def _with(tensor: torch.Tensor, place: tuple[int, ...], value: float) -> torch.T
 
 Q, K, V = heads(2, 4)
 
+# Few queries and many, blocks of keys that end midway, some of which a mask hides completely.
+FAST_CASES = [
+    case(*heads(2, rows=rows, keys=keys, depth=depth, width=width), *mask, **options)
+    for rows, keys, depth, width in [(1, 700, 19, 33), (3, 5, 4, 1), (70, 1100, 17, 21)]
+    for mask, options in [
+        ((), {}),
+        ((), {"is_causal": True}),
+        ((float_mask(rows, keys) if rows > 2 else values(1, keys),), {"scale": 0.7}),
+        ((torch.arange(keys) >= 520,), {}),
+        ((torch.arange(keys) < 4,), {}),
+    ]
+]
 CASES = [
+    *FAST_CASES,
     case(Q, K, V),
     case(Q[0], K[0], V[0]),
     case(Q[0, 0], K[0, 0], V[0, 0]),
