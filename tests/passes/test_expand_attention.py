@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from etlab.exir import to_edge
 from etlab.exir.passes.expand_attention import ExpandAttention
 from etlab.testing_graphs import check_pass
 
@@ -58,3 +59,10 @@ def test_causal_mask_is_stored_once():
     edge, _ = check_pass(ExpandAttention(), Twice(), Q)
     masks = [t for t in edge.tensors.values() if t.dtype is torch.bool]
     assert len(masks) == 1
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_only_dropout_is_taken_apart_where_served_calls_stay(dropout):
+    exported = torch.export.export(_Attention(dropout_p=dropout), (Q, K, V), strict=False)
+    edge = to_edge(exported).edge_graph()
+    assert ExpandAttention(keeps_served=True).run(edge).changed == (dropout > 0)

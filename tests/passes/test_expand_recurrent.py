@@ -3,6 +3,7 @@ import torch
 from exir.lowering import Function, lower, seeded
 from torch import nn
 
+from etlab.exir import to_edge
 from etlab.exir.passes.expand_recurrent import ExpandRecurrent
 from etlab.testing_graphs import check_pass
 
@@ -79,3 +80,10 @@ def test_the_number_of_instructions_does_not_grow_with_the_sequence():
 def test_other_calls_stay():
     _, changed = check_pass(ExpandRecurrent(), Function(torch.tanh), seeded(3))
     assert not changed
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+def test_only_dropout_at_work_is_taken_apart_where_served_calls_stay(is_training):
+    module = _Recurrent(nn.GRU, num_layers=2, dropout=0.5).train(is_training)
+    edge = to_edge(torch.export.export(module, (seeded(7, 4, 3),), strict=False)).edge_graph()
+    assert ExpandRecurrent(keeps_served=True).run(edge).changed == is_training

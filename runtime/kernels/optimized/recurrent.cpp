@@ -102,14 +102,19 @@ using Gru = FastOf<RecurrentKind::kGru>;
 using RnnTanh = FastOf<RecurrentKind::kRnnTanh>;
 using RnnRelu = FastOf<RecurrentKind::kRnnRelu>;
 
-// The arguments are checked when the kernel runs: they have one dtype.
+// The rest is checked when the kernel runs: all tensors have one dtype. Half precision is computed in
+// float, from copies.
+bool is_served(const Tensor& input) {
+  return is_float(input) || input.type() == ScalarType::kHalf ||
+         input.type() == ScalarType::kBFloat16;
+}
 bool supports(Context&, const Tensor& input, const Tensor&, Span<Tensor* const>, bool, int64_t,
               double, bool, bool, bool, Tensor&, Tensor&) {
-  return is_float(input);
+  return is_served(input);
 }
 bool supports_lstm(Context&, const Tensor& input, Span<Tensor* const>, Span<Tensor* const>, bool,
                    int64_t, double, bool, bool, bool, Tensor&, Tensor&, Tensor&) {
-  return is_float(input);
+  return is_served(input);
 }
 
 }  // namespace
