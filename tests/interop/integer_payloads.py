@@ -80,6 +80,10 @@ def _weights(program, source, shape, outputs, channel_dim, input_scale):
     }
 
 
+# Kernel widths, steps and dilations: the kernels treat the usual ones apart.
+WINDOWS = [(3, 2, 1), (5, 1, 1), (5, 2, 1), (7, 2, 1), (4, 5, 1), (3, 1, 2)]
+
+
 def linear(source):
     program = PayloadProgram()
     inputs, outputs = source.choice(1, 3, 4, 7, 33, 200), source.choice(1, 3, 17, 40, 130)
@@ -95,15 +99,18 @@ def linear(source):
     return program
 
 
-def convolution(name):
+def convolution(name, width=3, stride_w=1, dilation=1):
     def build(source):
         program = PayloadProgram()
         groups, inputs = source.choice(1, 1, 2), source.choice(1, 3, 4, 16, 33)
         outputs = source.choice(1, 3, 17, 70)
         if name == "DepthwiseConv2d":
             groups, inputs, outputs = source.choice(3, 16, 65), 1, 1
-        size, kernel = (source.choice(5, 8), 7), (source.choice(1, 2, 3), 3)
-        stride, padding = (source.choice(1, 2), 1), (min(1, kernel[0] - 1), source.choice(0, 1))
+        size = (source.choice(5, 8), source.choice(1, 3) + 2 * width)
+        kernel = (source.choice(1, 2, 3), width)
+        kernel = (5, 5) if width == 5 else kernel
+        stride = (source.choice(1, 2), stride_w)
+        padding = (min(1, kernel[0] - 1), source.choice(0, 1) * dilation)
         if name == "ConvTranspose2d":
             out = [
                 s * (n - 1) + k - 2 * p
@@ -111,7 +118,7 @@ def convolution(name):
             ]
         else:
             out = [
-                (n + 2 * p - k) // s + 1
+                (n + 2 * p - dilation * (k - 1) - 1) // s + 1
                 for n, k, s, p in zip(size, kernel, stride, padding, strict=True)
             ]
         count = groups * outputs
@@ -131,8 +138,8 @@ def convolution(name):
             kernel_width=kernel[1],
             subsampling_height=stride[0],
             subsampling_width=stride[1],
-            dilation_height=1,
-            dilation_width=1,
+            dilation_height=dilation,
+            dilation_width=dilation,
             padding_top=padding[0],
             padding_bottom=padding[0],
             padding_left=padding[1],
@@ -269,6 +276,13 @@ KINDS: dict[str, Callable[[Source], PayloadProgram]] = {
     "quantize": quantize,
     "dequantize": dequantize,
     **{name: convolution(name) for name in ("Conv2d", "DepthwiseConv2d", "ConvTranspose2d")},
+    **{
+        f"{name} {width} wide, step {step}, dilation {dilation}": convolution(
+            name, width, step, dilation
+        )
+        for name in ("Conv2d", "DepthwiseConv2d")
+        for width, step, dilation in WINDOWS
+    },
     **{name: binary(name) for name in BINARY},
     **{name: unary(name) for name in UNARY},
     "MaxPooling2d": one_picture("MaxPooling2d", (1, 3, 3), **POOL),

@@ -61,13 +61,33 @@ struct BlockRow {
   int64_t count;
 };
 
-// Each channel with weights of its own: sums[c] = sum over taps of rows[tap][c] * weights[tap][c].
-struct QuantizedDepthwise {
-  const int8_t* const* rows;  // (taps up to a multiple of kQuantizedGroup), the last ones any pixel
-  int64_t taps;
+// A window of a depthwise convolution, every channel with weights of its own.
+struct QuantizedWindow {
+  int64_t height;
+  int64_t width;
   int64_t channels;
+
+  int64_t taps() const { return height * width; }
+  // Pointers to a column's pixels: whole groups, so that the last ones may point to any pixel.
+  int64_t column_rows() const {
+    return (height + kQuantizedGroup - 1) / kQuantizedGroup * kQuantizedGroup;
+  }
+};
+
+// Some pixels of one row of a depthwise result. Windows are given by columns, which neighbours share
+// where they overlap: pixel p reads columns [p * step, p * step + window.width).
+struct QuantizedDepthwise {
+  const int8_t* const* rows;  // (columns, window.column_rows()) pixels, the padding's among them
+  QuantizedWindow window;
+  int64_t step;
+  int64_t pixels;
   const int8_t* weights;  // as pack_depthwise leaves them
-  int32_t* sums;          // (channels)
+  const int32_t* bias;    // (channels), less depthwise_offset times the sum of a channel's weights
+  const float* scales;    // (channels)
+  int8_t* out;            // (pixels, channels)
+  float lower;            // of the numbers, less the zero point
+  float upper;
+  int32_t zero_point;
 };
 
 struct QuantizedImageKernels {
@@ -80,13 +100,14 @@ struct QuantizedImageKernels {
   void (*requantize)(const RequantizedRows& job);
   void (*finish_dynamic)(const DynamicRow& row);
   void (*add_block)(const BlockRow& row);
-  // Sums contain depthwise_offset times the sum of a channel's weights.
+  // The sums of a depthwise convolution contain so many times the sum of a channel's weights.
   int32_t depthwise_offset;
+  // Sums, requantized as RequantizedRows says.
   void (*depthwise)(const QuantizedDepthwise& job);
-  // Weights (taps, channels) in the order that `depthwise` reads, depthwise_bytes of them; the
-  // memory is zero before.
-  void (*pack_depthwise)(const int8_t* weights, int64_t taps, int64_t channels, int8_t* packed);
-  int64_t (*depthwise_bytes)(int64_t taps, int64_t channels);
+  // Weights (height, width, channels) in the order that `depthwise` reads, depthwise_bytes of them;
+  // the memory is zero before.
+  void (*pack_depthwise)(const int8_t* weights, const QuantizedWindow& window, int8_t* packed);
+  int64_t (*depthwise_bytes)(const QuantizedWindow& window);
 };
 
 extern const QuantizedImageKernels quantized_image_kernels_generic;

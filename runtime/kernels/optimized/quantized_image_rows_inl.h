@@ -47,27 +47,21 @@ void requantize(const RequantizedRows& job) {
   }
 }
 
-void depthwise(const QuantizedDepthwise& job) {
-  constexpr int64_t kBlock = 16;
-  int64_t c = 0;
-  for (; c + kBlock <= job.channels; c += kBlock) {
-    int32_t sums[kBlock] = {};
-    for (int64_t tap = 0; tap < job.taps; ++tap) {
-      const int8_t* x = job.rows[tap] + c;
-      const int8_t* w = job.weights + tap * job.channels + c;
-      for (int64_t i = 0; i < kBlock; ++i) {
+// Sums of one pixel's channels [c, c + count).
+inline __attribute__((always_inline)) void depthwise_sums(const QuantizedDepthwise& job,
+                                                          int64_t pixel, int64_t c, int64_t count,
+                                                          int32_t* sums) {
+  const etlab::QuantizedWindow& window = job.window;
+  const int8_t* const* rows = job.rows + pixel * job.step * window.column_rows();
+  for (int64_t i = 0; i < count; ++i) sums[i] = 0;
+  const int8_t* w = job.weights + c;
+  for (int64_t row = 0; row < window.height; ++row) {
+    for (int64_t column = 0; column < window.width; ++column, w += window.channels) {
+      const int8_t* x = rows[column * window.column_rows() + row] + c;
+      for (int64_t i = 0; i < count; ++i) {
         sums[i] += static_cast<int16_t>(static_cast<int16_t>(x[i]) * static_cast<int16_t>(w[i]));
       }
     }
-    for (int64_t i = 0; i < kBlock; ++i) job.sums[c + i] = sums[i];
-  }
-  for (; c < job.channels; ++c) {
-    int32_t sum = 0;
-    for (int64_t tap = 0; tap < job.taps; ++tap) {
-      sum += static_cast<int32_t>(job.rows[tap][c]) *
-             static_cast<int32_t>(job.weights[tap * job.channels + c]);
-    }
-    job.sums[c] = sum;
   }
 }
 #endif
@@ -97,9 +91,29 @@ void add_block(const BlockRow& row) {
 
 #ifndef ETLAB_HAS_PACKED_DEPTHWISE  // the file has an order of weights of its own
 constexpr int32_t kDepthwiseOffset = 0;
-int64_t depthwise_bytes(int64_t taps, int64_t channels) { return taps * channels; }
-void pack_depthwise(const int8_t* weights, int64_t taps, int64_t channels, int8_t* packed) {
-  for (int64_t i = 0; i < taps * channels; ++i) packed[i] = weights[i];
+int64_t depthwise_bytes(const etlab::QuantizedWindow& window) {
+  return window.taps() * window.channels;
+}
+void pack_depthwise(const int8_t* weights, const etlab::QuantizedWindow& window, int8_t* packed) {
+  for (int64_t i = 0; i < depthwise_bytes(window); ++i) packed[i] = weights[i];
+}
+
+void depthwise(const QuantizedDepthwise& job) {
+  constexpr int64_t kBlock = 64;
+  const int64_t channels = job.window.channels;
+  for (int64_t pixel = 0; pixel < job.pixels; ++pixel) {
+    for (int64_t c = 0; c < channels; c += kBlock) {
+      int32_t sums[kBlock];
+      const int64_t count = channels - c < kBlock ? channels - c : kBlock;
+      if (count == kBlock) {
+        depthwise_sums(job, pixel, c, kBlock, sums);
+      } else {
+        depthwise_sums(job, pixel, c, count, sums);
+      }
+      requantize({sums, job.bias + c, job.scales + c, job.out + pixel * channels + c, 0, 1, count,
+                  job.lower, job.upper, job.zero_point});
+    }
+  }
 }
 #endif
 

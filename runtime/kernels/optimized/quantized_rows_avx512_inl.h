@@ -43,32 +43,36 @@ void requantize(const etlab::RequantizedRows& job) {
 #ifndef ETLAB_HAS_PACKED_DEPTHWISE
 template <int vectors>
 inline __attribute__((always_inline)) void depthwise_vectors(const etlab::QuantizedDepthwise& job,
-                                                             int64_t c) {
+                                                             int64_t pixel, int64_t c,
+                                                             int64_t count, int32_t* result) {
+  const etlab::QuantizedWindow& window = job.window;
+  const int8_t* const* rows = job.rows + pixel * job.step * window.column_rows();
   __m512i sums[vectors];
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) sums[v] = _mm512_setzero_si512();
-  for (int64_t tap = 0; tap < job.taps; ++tap) {
-    const int8_t* x = job.rows[tap] + c;
-    const int8_t* w = job.weights + tap * job.channels + c;
+  const int8_t* w = job.weights + c;
+  for (int64_t row = 0; row < window.height; ++row) {
+    for (int64_t column = 0; column < window.width; ++column, w += window.channels) {
+      const int8_t* x = rows[column * window.column_rows() + row] + c;
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      const __mmask16 mask = mask_of(job.channels - c - 16 * v);
-      const __m512i a = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, x + 16 * v));
-      const __m512i b = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, w + 16 * v));
-      sums[v] = _mm512_add_epi32(sums[v], _mm512_mullo_epi32(a, b));
+      for (int v = 0; v < vectors; ++v) {
+        const __mmask16 mask = mask_of(count - 16 * v);
+        const __m512i a = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, x + 16 * v));
+        const __m512i b = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, w + 16 * v));
+        sums[v] = _mm512_add_epi32(sums[v], _mm512_mullo_epi32(a, b));
+      }
     }
   }
 #pragma GCC unroll 4
-  for (int v = 0; v < vectors; ++v) {
-    _mm512_mask_storeu_epi32(job.sums + c + 16 * v, mask_of(job.channels - c - 16 * v), sums[v]);
-  }
+  for (int v = 0; v < vectors; ++v) _mm512_storeu_si512(result + 16 * v, sums[v]);
 }
 
-void depthwise(const etlab::QuantizedDepthwise& job) {
-  int64_t c = 0;
-  for (; c + 48 < job.channels; c += 64) depthwise_vectors<4>(job, c);
-  for (; c + 16 < job.channels; c += 32) depthwise_vectors<2>(job, c);
-  for (; c < job.channels; c += 16) depthwise_vectors<1>(job, c);
+// Sums of one pixel's channels [c, c + count), at most 64; there is room for 64.
+void depthwise_sums(const etlab::QuantizedDepthwise& job, int64_t pixel, int64_t c, int64_t count,
+                    int32_t* sums) {
+  if (count > 32) return depthwise_vectors<4>(job, pixel, c, count, sums);
+  if (count > 16) return depthwise_vectors<2>(job, pixel, c, count, sums);
+  depthwise_vectors<1>(job, pixel, c, count, sums);
 }
 #endif
 

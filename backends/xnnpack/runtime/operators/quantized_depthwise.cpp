@@ -25,15 +25,12 @@ class QuantizedDepthwiseConvolution : public Operator {
     for (size_t i = 0; i < weights_.size(); ++i) {
       sums[i % static_cast<size_t>(outputs)] += weights_[i];
     }
-    const bool is_simple = node.group_outputs == 1;
-    requantization_ =
-        requantization_of(builder, node.in, filter, node.bias, node.out, sums,
-                          is_simple ? kernels_.depthwise_offset : 0);
-    if (is_simple) {
-      const int64_t taps = node.window.taps();
-      packed_ = AlignedBuffer(static_cast<size_t>(kernels_.depthwise_bytes(taps, outputs)),
+    requantization_ = requantization_of(builder, node.in, filter, node.bias, node.out, sums,
+                                        is_simple() ? kernels_.depthwise_offset : 0);
+    if (is_simple()) {
+      packed_ = AlignedBuffer(static_cast<size_t>(kernels_.depthwise_bytes(window())),
                               "packed weights");
-      kernels_.pack_depthwise(weights_.data(), taps, outputs,
+      kernels_.pack_depthwise(weights_.data(), window(),
                               reinterpret_cast<int8_t*>(packed_.data()));
     }
     padding_.assign(static_cast<size_t>(outputs),
@@ -53,55 +50,82 @@ class QuantizedDepthwiseConvolution : public Operator {
   void run(const RunContext& run) override {
     const int8_t* in = run.values[node_.in].as<int8_t>();
     int8_t* out = run.values[node_.out].as<int8_t>();
-    const int64_t pixels = sizes_.output_pixels();
-    const int64_t work = node_.window.taps() * node_.outputs();
+    const int64_t lines = sizes_.output_h;
+    const int64_t work = node_.window.taps() * node_.outputs() * sizes_.output_w;
     run.context.parallel_for(
-        sizes_.batch * pixels, 1 + (1 << 16) / (work + 1),
+        sizes_.batch * lines, 1 + (1 << 18) / (work + 1),
         [&](int64_t begin, int64_t end, int worker) {
-          uint8_t* memory = run.scratch + static_cast<size_t>(worker) * worker_bytes();
-          auto* sums = reinterpret_cast<int32_t*>(memory);
-          auto** rows = reinterpret_cast<const int8_t**>(memory + sum_bytes());
+          uint8_t* scratch = run.scratch + static_cast<size_t>(worker) * worker_bytes();
           for (int64_t i = begin; i < end; ++i) {
-            const int8_t* image = in + i / pixels * sizes_.input_pixels() * sizes_.channels;
-            sum_pixel(image, i % pixels, rows, sums);
-            kernels_.requantize({sums, requantization_.bias.data(), requantization_.scales.data(),
-                                out + i * node_.outputs(), 0, 1, node_.outputs(), requantization_.lower,
-                                requantization_.upper, requantization_.zero_point});
+            const int8_t* image = in + i / lines * sizes_.input_pixels() * sizes_.channels;
+            int8_t* line = out + i * sizes_.output_w * node_.outputs();
+            if (is_simple()) {
+              run_line(image, i % lines, reinterpret_cast<const int8_t**>(scratch), line);
+            } else {
+              run_pixels(image, i % lines, reinterpret_cast<int32_t*>(scratch), line);
+            }
           }
         });
   }
 
  private:
-  int64_t padded_taps() const {
-    return (node_.window.taps() + kQuantizedGroup - 1) / kQuantizedGroup * kQuantizedGroup;
+  bool is_simple() const { return node_.group_outputs == 1; }
+  QuantizedWindow window() const {
+    return {node_.window.kernel_h, node_.window.kernel_w, node_.outputs()};
   }
-  size_t sum_bytes() const {
-    return (static_cast<size_t>(node_.outputs()) * sizeof(int32_t) + 63) / 64 * 64;
+  // From the columns of one pixel to those of the next: they overlap where windows do.
+  int64_t step() const {
+    const Window& w = node_.window;
+    return w.dilation_w == 1 ? std::min(w.stride_w, w.kernel_w) : w.kernel_w;
   }
   size_t worker_bytes() const {
-    return sum_bytes() +
-           (static_cast<size_t>(padded_taps()) * sizeof(const int8_t*) + 63) / 64 * 64;
+    const int64_t columns = sizes_.output_w * step() + node_.window.kernel_w;
+    const size_t bytes =
+        is_simple() ? static_cast<size_t>(columns * window().column_rows()) * sizeof(const int8_t*)
+                    : static_cast<size_t>(node_.outputs()) * sizeof(int32_t);
+    return (bytes + 63) / 64 * 64;
+  }
+  const int8_t* pixel_at(const int8_t* image, int32_t offset) const {
+    return offset < 0 ? padding_.data() : image + offset;
   }
 
-  void sum_pixel(const int8_t* image, int64_t pixel, const int8_t** rows, int32_t* sums) const {
-    const int64_t taps = node_.window.taps();
-    const int32_t* offsets = offsets_.data() + pixel * taps;
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      rows[tap] = offsets[tap] < 0 ? padding_.data() : image + offsets[tap];
-    }
-    if (node_.group_outputs == 1) {
-      for (int64_t tap = taps; tap < padded_taps(); ++tap) rows[tap] = padding_.data();
-      kernels_.depthwise({rows, taps, sizes_.channels,
-                          reinterpret_cast<const int8_t*>(packed_.data()), sums});
-      return;
-    }
-    for (int64_t c = 0; c < node_.outputs(); ++c) {
-      int32_t sum = 0;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        sum += static_cast<int32_t>(rows[tap][c / node_.group_outputs]) *
-               static_cast<int32_t>(weights_[static_cast<size_t>(tap * node_.outputs() + c)]);
+  void run_line(const int8_t* image, int64_t y, const int8_t** rows, int8_t* out) const {
+    const QuantizedWindow window = this->window();
+    for (int64_t x = 0; x < sizes_.output_w; ++x) {
+      const int32_t* offsets = offsets_.data() + (y * sizes_.output_w + x) * window.taps();
+      const int64_t known = x == 0 ? 0 : window.width - step();
+      for (int64_t column = known; column < window.width; ++column) {
+        const int8_t** pixels = rows + (x * step() + column) * window.column_rows();
+        for (int64_t row = 0; row < window.column_rows(); ++row) {
+          pixels[row] = row < window.height
+                            ? pixel_at(image, offsets[row * window.width + column])
+                            : padding_.data();
+        }
       }
-      sums[c] = sum;
+    }
+    kernels_.depthwise({rows, window, step(), sizes_.output_w,
+                        reinterpret_cast<const int8_t*>(packed_.data()),
+                        requantization_.bias.data(), requantization_.scales.data(), out,
+                        requantization_.lower, requantization_.upper,
+                        requantization_.zero_point});
+  }
+
+  // Several outputs a channel.
+  void run_pixels(const int8_t* image, int64_t y, int32_t* sums, int8_t* out) const {
+    const int64_t taps = node_.window.taps();
+    for (int64_t x = 0; x < sizes_.output_w; ++x) {
+      const int32_t* offsets = offsets_.data() + (y * sizes_.output_w + x) * taps;
+      for (int64_t c = 0; c < node_.outputs(); ++c) {
+        int32_t sum = 0;
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          sum += static_cast<int32_t>(pixel_at(image, offsets[tap])[c / node_.group_outputs]) *
+                 static_cast<int32_t>(weights_[static_cast<size_t>(tap * node_.outputs() + c)]);
+        }
+        sums[c] = sum;
+      }
+      kernels_.requantize({sums, requantization_.bias.data(), requantization_.scales.data(),
+                           out + x * node_.outputs(), 0, 1, node_.outputs(), requantization_.lower,
+                           requantization_.upper, requantization_.zero_point});
     }
   }
 
