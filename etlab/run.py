@@ -199,7 +199,8 @@ class ExportRun:
         if inputs is None:
             inputs = self.calibration[0] if self.calibration else self.example_inputs
         flat = flatten_arguments(as_arguments(inputs, "delegation"))
-        return seconds_of_nodes(self.file.data, self.program.memory_plan(method), flat, runs=runs)
+        nodes = self.program.instruction_nodes(method)
+        return seconds_of_nodes(self.file.data, method, nodes, flat, runs=runs)
 
     def size(self) -> "SizeReport":
         """What fills the file."""

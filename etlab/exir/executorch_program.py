@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from torch import fx
+
 from etlab.errors import (
     AccessError,
     InvalidArgumentError,
@@ -185,6 +187,16 @@ class ExecutorchProgramManager:
         """Where the method's tensors lie."""
         return self._of(self._memory, method).describe()
 
+    def instruction_nodes(self, method: str = "forward") -> tuple[str, ...]:
+        """Names of the nodes of `edge_graph(method)` that its instructions came from.
+
+        What stands in the body of a branch or loop came from the node that runs the body; an
+        instruction without a node has an empty name.
+        """
+        memory = self._of(self._memory, method)
+        owners = _owners(self.edge_graph(method))
+        return tuple("" if node is None else owners.get(node, "") for node in memory.nodes)
+
     def dump_executorch_program(self, *, verbose: bool = False, out: IO[str] | None = None) -> None:
         """Print the program as text, to `out` or the standard output."""
         print(dump_program(self._program, verbose=verbose), file=out)
@@ -198,6 +210,18 @@ class ExecutorchProgramManager:
     def _check_unchanged(self) -> None:
         self._emission.constants.check_unchanged()
         self._emission.state.check_unchanged()
+
+
+def _owners(graph: EdgeGraph) -> dict[fx.Node, str]:
+    """Every node of a graph and of the bodies in it, to the name of the outermost node."""
+    owners: dict[fx.Node, str] = {}
+    for node in graph.graph.nodes:
+        owners[node] = node.name
+        for source in node.all_input_nodes:
+            body = graph.submodules.get(str(source.target)) if source.op == "get_attr" else None
+            if isinstance(body, EdgeGraph):
+                owners.update(dict.fromkeys(_owners(body), node.name))
+    return owners
 
 
 def lower_to_executorch(

@@ -1,7 +1,8 @@
 """What a call costs before it is measured: FLOPs and bytes, at the sizes of the example."""
 
 import math
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -58,8 +59,8 @@ def flops_of_call(node: fx.Node) -> int | None:
     values = [value for one in (*node.all_input_nodes, node) for value in values_of(one)]
     if any(bytes_at_example(value) is None for value in values):
         return None
-    arguments = map_values(_on_meta, (tuple(node.args), dict(node.kwargs)))
-    return _count(target, *arguments)
+    args, kwargs = map_values(_shaped, (tuple(node.args), dict(node.kwargs)))
+    return _count(target, _hashable(args), _hashable(kwargs))
 
 
 @cache
@@ -73,27 +74,47 @@ def _counts(target: torch._ops.OpOverload) -> bool:
     return target.overloadpacket in flop_registry or bool(is_composite)
 
 
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """A tensor without data, as a key: models repeat their layers."""
+
+    sizes: tuple[int, ...]
+    dtype: torch.dtype
+
+
+@lru_cache(maxsize=4096)
 def _count(target: torch._ops.OpOverload, args: Any, kwargs: Any) -> int | None:
     from torch.utils.flop_counter import FlopCounterMode
 
     counter = FlopCounterMode(display=False)
     try:
         with torch.no_grad(), counter:
-            target(*args, **kwargs)
+            target(*map(_on_meta, args), **{name: _on_meta(value) for name, value in kwargs})
     except (RuntimeError, NotImplementedError):
         return None  # an operator that cannot be followed without data
     return int(counter.get_total_flops())
 
 
-def _on_meta(value: Any) -> Any:
-    """A leaf of a call's arguments, tensors without data, numbers as in the example."""
+def _shaped(value: Any) -> Any:
+    """A leaf of a call's arguments at the sizes of the example."""
     if isinstance(value, fx.Node):
         value = value.meta.get("val")
     if isinstance(value, torch.Tensor):
-        sizes = [size_at_example(size) or 0 for size in value.shape]
-        return torch.empty(sizes, dtype=value.dtype, device="meta")
+        return _Shaped(tuple(size_at_example(size) or 0 for size in value.shape), value.dtype)
     if isinstance(value, torch.SymInt):
         return size_at_example(value)
     if isinstance(value, tuple | list):
-        return type(value)(map(_on_meta, value))
+        return tuple(map(_shaped, value))
     return value
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((name, _hashable(item)) for name, item in value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, tuple | list) else value
+
+
+def _on_meta(value: Any) -> Any:
+    if isinstance(value, _Shaped):
+        return torch.empty(value.sizes, dtype=value.dtype, device="meta")
+    return [*map(_on_meta, value)] if isinstance(value, tuple) else value

@@ -8,10 +8,11 @@ from etlab.inspect.delegation import OWN_KERNELS, DelegationReport
 
 _WIDTH, _LEFT, _RIGHT = 860, 70, 12
 _BAR, _GAP = 20, 8
+_MOST_BLOCKS = 256
 
 
 def draw_svg(report: DelegationReport) -> str:
-    """The picture. Its size is bounded: neighbours in one place are one block."""
+    """The picture; a model of many thousand calls takes below 40 kB."""
     names = sorted({part.backend for part in report.parts})
     colours = {**display.backend_colours(names), OWN_KERNELS: "url(#own)"}
     shares = report.shares
@@ -58,21 +59,47 @@ def _bar(top: int, weight: str, shares: dict[str, float], colours: dict[str, str
 
 
 def _strip(top: int, report: DelegationReport, colours: dict[str, str]) -> list[str]:
-    step = (_WIDTH - _LEFT - _RIGHT) / len(report.calls)
-    parts = [f'<text x="{_LEFT - 8}" y="{top + 14}" text-anchor="end">order</text>']
-    place = 0
-    for (part, backend), group in groupby(report.calls, lambda call: (call.part, call.backend)):
-        count = sum(1 for _ in group)
-        colour = colours[backend if part else OWN_KERNELS]
-        parts.append(_block(_LEFT + place * step, top, count * step, colour))
-        place += count
-    end = _WIDTH - _RIGHT
-    return [
-        *parts,
-        f'<text x="{_LEFT}" y="{top + _BAR + 12}">first call</text>',
-        f'<text x="{end}" y="{top + _BAR + 12}" text-anchor="end">last of {len(report.calls)}'
-        "</text>",
+    """The calls from first to last: a block a part, or columns that show their shares."""
+    end, count = _WIDTH - _RIGHT, len(report.calls)
+    blocks = [
+        (sum(1 for _ in group), colours[backend if part else OWN_KERNELS])
+        for (part, backend), group in groupby(report.calls, lambda call: (call.part, call.backend))
     ]
+    is_dense = len(blocks) > _MOST_BLOCKS
+    drawn = _columns(top, report, colours) if is_dense else _blocks(top, blocks, count)
+    return [
+        f'<text x="{_LEFT - 8}" y="{top + 14}" text-anchor="end">order</text>',
+        *drawn,
+        f'<text x="{_LEFT}" y="{top + _BAR + 12}">first call</text>',
+        f'<text x="{end}" y="{top + _BAR + 12}" text-anchor="end">last of {count}</text>',
+    ]
+
+
+def _blocks(top: int, blocks: Sequence[tuple[int, str]], count: int) -> list[str]:
+    step = (_WIDTH - _LEFT - _RIGHT) / count
+    drawn, place = [], 0
+    for length, colour in blocks:
+        drawn.append(_block(_LEFT + place * step, top, length * step, colour))
+        place += length
+    return drawn
+
+
+def _columns(top: int, report: DelegationReport, colours: dict[str, str]) -> list[str]:
+    """Neighbouring calls in columns, each filled by the shares of who runs them."""
+    paths: dict[str, list[str]] = {}
+    step = (_WIDTH - _LEFT - _RIGHT) / _MOST_BLOCKS
+    count = len(report.calls)
+    for column in range(_MOST_BLOCKS):
+        first, last = column * count // _MOST_BLOCKS, (column + 1) * count // _MOST_BLOCKS
+        names = sorted(call.backend or OWN_KERNELS for call in report.calls[first:last])
+        y = float(top)
+        for name, group in groupby(names):
+            height = _BAR * sum(1 for _ in group) / len(names)
+            paths.setdefault(colours[name], []).append(
+                f"M{_LEFT + column * step:.1f} {y:.1f}h{step:.1f}v{height:.1f}h-{step:.1f}z"
+            )
+            y += height
+    return [f'<path fill="{colour}" d="{"".join(path)}"/>' for colour, path in paths.items()]
 
 
 def _block(left: float, top: int, width: float, colour: str) -> str:

@@ -168,6 +168,7 @@ def _borders(graph: "EdgeGraph") -> list[Border]:
         for node in graph.graph.nodes
         if node.op == "call_function" and _lowered_part(graph, node) is not None
     }
+    names = set(parts.values())
     constants = {spec.arg.name for spec in graph.inputs if spec.target is not None}
     rows = []
     for node in graph.graph.nodes:
@@ -177,7 +178,7 @@ def _borders(graph: "EdgeGraph") -> list[Border]:
         users = dict.fromkeys(
             "output" if user.op == "output" else parts.get(user, OWN_KERNELS) for user in node.users
         )
-        if maker not in parts.values() and not set(users) & set(parts.values()):
+        if maker not in names and names.isdisjoint(users):
             continue
         value = node.meta["val"]
         rows.append(

@@ -6,12 +6,11 @@ from typing import Any
 
 from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.exir import stages
-from etlab.exir.memory.plan import MemoryPlan
 from etlab.numerics.stopping import interruptible
 
 
 def seconds_of_nodes(
-    program: bytes, plan: MemoryPlan, inputs: Sequence[Any], *, runs: int
+    program: bytes, method_name: str, nodes: Sequence[str], inputs: Sequence[Any], *, runs: int
 ) -> dict[str, float]:
     """Run a method and give the median time of each node that has instructions.
 
@@ -20,7 +19,8 @@ def seconds_of_nodes(
 
     Args:
         program: bytes of a .pte file.
-        plan: of the method; it says which node every instruction came from.
+        method_name: which method.
+        nodes: which node every instruction came from; `ExecutorchProgramManager.instruction_nodes`.
         inputs: flat, as `Method.execute` takes them.
         runs: how often to run.
 
@@ -32,9 +32,9 @@ def seconds_of_nodes(
 
     if runs < 1:
         raise InvalidArgumentError(f"runs must be at least 1, not {runs}")
-    method = Runtime.get().load_program(program).load_method(plan.method)
+    method = Runtime.get().load_program(program).load_method(method_name)
     if method is None:
-        raise NotFoundError(f"the program has no method '{plan.method}'")
+        raise NotFoundError(f"the program has no method '{method_name}'")
     found: dict[str, list[float]] = {}
     with stages.stage("profile"), interruptible(method.interrupt):
         method.execute(list(inputs))
@@ -43,7 +43,7 @@ def seconds_of_nodes(
                 method.execute(list(inputs))
             run: dict[str, float] = {}
             for event in events:
-                name = plan.nodes[event.instruction]
+                name = nodes[event.instruction]
                 run[name] = run.get(name, 0.0) + event.duration * 1e-9
             for name, seconds in run.items():
                 found.setdefault(name, []).append(seconds)

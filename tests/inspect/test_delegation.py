@@ -132,6 +132,20 @@ def test_time_is_measured_on_request_for_parts_and_own_calls(split):
         split.delegation(runs=-1)
 
 
+def test_time_in_the_body_of_a_branch_belongs_to_the_branch():
+    class Branch(nn.Module):
+        def forward(self, x):
+            y = x.cumsum(0)
+            return torch.cond(x.sum() > 0, lambda x: x.cumsum(0) * 2, torch.sin, (y,))
+
+    run = etlab.export(Branch(), (torch.ones(3, 5),))
+    nodes = run.program.instruction_nodes()
+    assert nodes.count("cumsum_default") == 1
+    assert nodes.count("cond") == 5  # two jumps, two calls of one branch, one of the other
+    seconds = {call.node: call.seconds for call in run.delegation(runs=1).calls}
+    assert seconds["cond"] > 0
+
+
 def test_sizes_that_vary_count_as_in_the_example():
     shapes = ({0: torch.export.Dim("rows", min=2, max=9)},)
     run = etlab.export(Sum().eval(), (X,), partitioner="xnnpack", dynamic_shapes=shapes)
@@ -184,6 +198,21 @@ def test_the_picture_shows_every_weight_and_the_order(split):
     assert svg.count("<rect") > 8
     assert "<script" not in html
     assert split.delegation()._repr_html_() == html
+
+
+def test_the_picture_of_many_parts_stays_small():
+    class Deep(nn.Module):
+        def forward(self, x):
+            for _ in range(300):
+                x = (x + 1).cumsum(0)
+            return x
+
+    found = etlab.export(Deep(), (X,), partitioner="xnnpack").delegation()
+    assert len(found.parts) == 300
+    svg = picture(found._repr_html_())
+    assert len(svg) < 40_000
+    assert svg.count("<path fill") == 2
+    assert len(found._repr_html_()) < 100_000
 
 
 def test_names_are_escaped():

@@ -53,8 +53,6 @@ class MemoryPlan:
         alignment: of every offset.
         steps: the instructions; uses count in them.
         planner: name of the algorithm.
-        nodes: of the graph, one a step: where it came from; "" where from none. Empty when the plan
-            was read from a program.
     """
 
     method: str
@@ -63,7 +61,6 @@ class MemoryPlan:
     alignment: int
     steps: tuple[str, ...]
     planner: str
-    nodes: tuple[str, ...] = ()
 
     @property
     def peak(self) -> int:

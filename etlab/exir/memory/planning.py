@@ -76,12 +76,14 @@ class PlannedMemory:
         places: arena and offset of every value with memory of its own.
         arena_sizes: bytes of each arena by memory id.
         intervals: lifetimes.
+        nodes: where every instruction came from.
         describe: makes the `MemoryPlan`, which costs time that only inspection should pay.
     """
 
     places: dict[Value, tuple[int, int]]
     arena_sizes: dict[int, int]
     intervals: dict[Value, Interval]
+    nodes: tuple[fx.Node | None, ...]
     describe: Callable[[], MemoryPlan]
 
 
@@ -167,7 +169,7 @@ def plan_memory(
     if apart and shared is not None:
         sizes[STATE_ARENA] = shared.size
     steps = tuple(call.name for call in schedule.calls)
-    nodes = tuple("" if call.node is None else call.node.name for call in schedule.calls)
+    nodes = tuple(call.node for call in schedule.calls)
     operators = _operators(schedule)
 
     def describe() -> MemoryPlan:
@@ -176,10 +178,10 @@ def plan_memory(
             for index, (value, interval) in enumerate(intervals.items())
         )
         return MemoryPlan(
-            schedule.name, tensors, sizes, options.alignment, steps, options.planner_name, nodes
+            schedule.name, tensors, sizes, options.alignment, steps, options.planner_name
         )
 
-    return PlannedMemory(places, sizes, intervals, describe)
+    return PlannedMemory(places, sizes, intervals, nodes, describe)
 
 
 def _operators(schedule: Schedule) -> dict[Value, str]:
