@@ -1,5 +1,4 @@
-#include <cstring>
-
+#include "backends/xnnpack/runtime/framed_picture.h"
 #include "backends/xnnpack/runtime/operator.h"
 #include "backends/xnnpack/runtime/operators/convolution_node.h"
 #include "backends/xnnpack/runtime/operators/quantized_matrix.h"
@@ -10,9 +9,8 @@
 namespace etlab {
 namespace {
 
-// Below so many channels whole windows are copied into rows, with fewer, longer sums.
+// Below so many channels pictures are framed, for fewer, longer sums.
 constexpr int64_t kFewChannels = 16;
-constexpr int64_t kGatheredRows = 56;
 
 struct PackedGroups : PackedWeights {
   std::vector<ImageWeights> groups;
@@ -56,19 +54,20 @@ class Convolution : public Operator {
   void reshape(Span<Operand> values) override {
     sizes_ = node_.sizes(values[node_.in].shape);
     values[node_.out].shape = node_.output_shape(sizes_);
-    is_gathered_ = !node_.is_transposed && node_.group_inputs < kFewChannels &&
-                   node_.window.taps() > 1;
+    is_framed_ = !node_.is_transposed && node_.groups == 1 && node_.window.taps() > 1 &&
+                 node_.group_inputs < kFewChannels && FramedPicture::is_possible(node_.window);
     offsets_.clear();
-    if (node_.is_transposed) {
+    if (is_framed_) {
+      frame_ = FramedPicture(node_.window, sizes_);
+    } else if (node_.is_transposed) {
       offsets_ = transposed_window_offsets(node_.window, sizes_, sizes_.channels);
-    } else if (!node_.window.is_pointwise() && !is_gathered_) {
+    } else if (!node_.window.is_pointwise()) {
       offsets_ = window_offsets(node_.window, sizes_, sizes_.channels);
     }
   }
 
-  size_t scratch_bytes(int threads) const override {
-    if (!is_gathered_) return 0;
-    return static_cast<size_t>(threads * kGatheredRows * gathered_depth()) * sizeof(float);
+  size_t scratch_bytes(int /*threads*/) const override {
+    return is_framed_ ? static_cast<size_t>(frame_.numel()) * sizeof(float) : 0;
   }
 
   void run(const RunContext& run) override {
@@ -78,8 +77,6 @@ class Convolution : public Operator {
   }
 
  private:
-  int64_t gathered_depth() const { return node_.window.taps() * node_.group_inputs; }
-
   void run_group(const RunContext& run, int64_t image, int64_t group) const {
     const int64_t outputs = node_.groups * node_.group_outputs;
     ImageGemm problem;
@@ -97,68 +94,18 @@ class Convolution : public Operator {
     problem.lower = lower_;
     problem.upper = upper_;
     const ImageWeights& weights = packed_->groups[static_cast<size_t>(group)];
-    if (is_gathered_) return run_gathered(run, problem, weights);
-    if (!offsets_.empty()) {
+    if (is_framed_) {
+      auto* frame = reinterpret_cast<float*>(run.scratch);
+      frame_.fill(run.context, problem.input, 0.0f, frame);
+      problem.input = frame;
+      problem.offsets = frame_.offsets().data();
+      problem.taps = node_.window.kernel_h;
+      problem.channels = node_.window.kernel_w * node_.group_inputs;
+    } else if (!offsets_.empty()) {
       problem.offsets = offsets_.data();
       problem.taps = node_.window.taps();
     }
     image_gemm(run.context, problem, weights);
-  }
-
-  void run_gathered(const RunContext& run, const ImageGemm& whole,
-                    const ImageWeights& weights) const {
-    constexpr int64_t kSmallestWork = 1 << 19;
-    const int64_t depth = gathered_depth();
-    const int64_t blocks = (whole.rows + kGatheredRows - 1) / kGatheredRows;
-    const int64_t work = kGatheredRows * depth * weights.columns();
-    auto* scratch = reinterpret_cast<float*>(run.scratch);
-    run.context.parallel_for(
-        blocks, 1 + kSmallestWork / (work + 1), [&](int64_t begin, int64_t end, int worker) {
-          float* rows = scratch + worker * kGatheredRows * depth;
-          ImageGemm part = whole;
-          part.input = rows;
-          part.row_stride = depth;
-          part.channels = depth;
-          for (int64_t block = begin; block < end; ++block) {
-            const int64_t first = block * kGatheredRows;
-            part.rows = std::min(kGatheredRows, whole.rows - first);
-            for (int64_t r = 0; r < part.rows; ++r) {
-              gather(whole.input, first + r, rows + r * depth);
-            }
-            part.out = whole.out + first * whole.out_stride;
-            image_gemm_rows(part, weights, 0, part.rows);
-          }
-        });
-  }
-
-  // The window of one output pixel as a row of floats.
-  void gather(const float* input, int64_t pixel, float* row) const {
-    const Window& w = node_.window;
-    const int64_t channels = node_.group_inputs;
-    const auto bytes = static_cast<size_t>(channels) * sizeof(float);
-    const int64_t top = pixel / sizes_.output_w * w.stride_h - w.pad_top;
-    const int64_t left = pixel % sizes_.output_w * w.stride_w - w.pad_left;
-    const bool is_run = w.dilation_w == 1 && sizes_.channels == channels && left >= 0 &&
-                        left + w.kernel_w <= sizes_.input_w;
-    for (int64_t ky = 0; ky < w.kernel_h; ++ky) {
-      const int64_t y = top + ky * w.dilation_h;
-      const bool has_row = y >= 0 && y < sizes_.input_h;
-      if (has_row && is_run) {
-        std::memcpy(row, input + (y * sizes_.input_w + left) * channels,
-                    bytes * static_cast<size_t>(w.kernel_w));
-        row += w.kernel_w * channels;
-        continue;
-      }
-      for (int64_t kx = 0; kx < w.kernel_w; ++kx) {
-        const int64_t x = left + kx * w.dilation_w;
-        if (has_row && x >= 0 && x < sizes_.input_w) {
-          std::memcpy(row, input + (y * sizes_.input_w + x) * sizes_.channels, bytes);
-        } else {
-          std::memset(row, 0, bytes);
-        }
-        row += channels;
-      }
-    }
   }
 
   ConvolutionNode node_;
@@ -169,7 +116,8 @@ class Convolution : public Operator {
   std::vector<AlignedBuffer> bias_;
   AlignedBuffer zeros_;
   WindowSizes sizes_;
-  bool is_gathered_ = false;
+  bool is_framed_ = false;
+  FramedPicture frame_;
   std::vector<int32_t> offsets_;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/xnnpack/runtime/framed_picture.h"
 #include "backends/xnnpack/runtime/operators/convolution_node.h"
 #include "backends/xnnpack/runtime/operators/integer_weights.h"
 #include "backends/xnnpack/runtime/operators/quantized_matrix.h"
@@ -14,6 +15,8 @@ namespace {
 using payload::Datatype;
 
 constexpr uint32_t kTransposeWeights = 1;
+// Below so many channels pictures are framed: rows of windows then fill whole groups.
+constexpr int64_t kFewChannels = 16;
 
 struct PackedIntegers : PackedWeights {
   std::vector<QuantizedWeights> groups;
@@ -35,7 +38,10 @@ class QuantizedProduct : public Operator {
   QuantizedProduct(OperatorBuilder& builder, const ProductNode& product, bool is_transposed)
       : node_(product.convolution),
         is_linear_(product.is_linear),
-        is_dynamic_(builder.value(node_.in).type == Datatype::QDINT8) {
+        is_dynamic_(builder.value(node_.in).type == Datatype::QDINT8),
+        is_framed_(!is_linear_ && !node_.is_transposed && node_.groups == 1 &&
+                   node_.group_inputs < kFewChannels && node_.window.taps() > 1 &&
+                   FramedPicture::is_possible(node_.window)) {
     const GraphValue& filter = builder.value(node_.filter);
     ETLAB_CHECK(filter.is_constant(), kNotSupported, "weights that are computed");
     pack(filter, is_transposed);
@@ -85,7 +91,9 @@ class QuantizedProduct : public Operator {
     sizes_ = node_.sizes(in);
     values[node_.out].shape = node_.output_shape(sizes_);
     offsets_.clear();
-    if (node_.is_transposed) {
+    if (is_framed_) {
+      frame_ = FramedPicture(node_.window, sizes_);
+    } else if (node_.is_transposed) {
       offsets_ = transposed_window_offsets(node_.window, sizes_, sizes_.channels);
     } else if (!node_.window.is_pointwise()) {
       offsets_ = window_offsets(node_.window, sizes_, sizes_.channels);
@@ -93,9 +101,10 @@ class QuantizedProduct : public Operator {
   }
 
   // Kernels read whole groups of channels: the last pixel then needs bytes behind it.
-  bool needs_copy() const { return node_.group_inputs % kQuantizedGroup != 0; }
+  bool needs_copy() const { return !is_framed_ && node_.group_inputs % kQuantizedGroup != 0; }
   size_t scratch_bytes(int) const override {
-    return needs_copy() ? static_cast<size_t>(input_bytes()) + 64 : 0;
+    const int64_t bytes = is_framed_ ? frame_.numel() : needs_copy() ? input_bytes() : 0;
+    return bytes == 0 ? 0 : static_cast<size_t>(bytes) + kQuantizedGroup;
   }
 
   void run(const RunContext& run) override {
@@ -118,6 +127,12 @@ class QuantizedProduct : public Operator {
         problem.row_stride = sizes_.channels;
         problem.padding = padding_.data();
         problem.rows = sizes_.output_pixels();
+        if (is_framed_) {
+          auto* frame = reinterpret_cast<int8_t*>(run.scratch);
+          frame_.fill(run.context, problem.input, padding_[0], frame);
+          problem.input = frame;
+          problem.offsets = frame_.offsets().data();
+        }
         if (is_dynamic_) {
           run_dynamic(run, problem, image, group);
         } else {
@@ -170,10 +185,11 @@ class QuantizedProduct : public Operator {
   }
 
   void pack(const GraphValue& filter, bool is_transposed) {
-    const int64_t taps = node_.window.taps();
+    const int64_t taps = is_framed_ ? node_.window.kernel_h : node_.window.taps();
+    const int64_t channels = node_.window.taps() / taps * node_.group_inputs;
     const WeightKey key{
         concat("integers ", node_.groups, " ", node_.group_outputs, " ", taps, " ",
-               node_.group_inputs, " ", static_cast<int>(filter.type), is_transposed ? " t " : " ",
+               channels, " ", static_cast<int>(filter.type), is_transposed ? " t " : " ",
                isa_name()),
         filter.key,
         {filter.constant, bytes_of(filter.type, filter.shape)}};
@@ -182,8 +198,8 @@ class QuantizedProduct : public Operator {
       PackedIntegers packed;
       for (int64_t g = 0; g < node_.groups; ++g) {
         packed.groups.emplace_back(
-            weights.data() + g * node_.group_outputs * taps * node_.group_inputs,
-            node_.group_outputs, taps, node_.group_inputs);
+            weights.data() + g * node_.group_outputs * taps * channels, node_.group_outputs, taps,
+            channels);
       }
       return packed;
     });
@@ -192,6 +208,7 @@ class QuantizedProduct : public Operator {
   ConvolutionNode node_;
   bool is_linear_;
   bool is_dynamic_;
+  bool is_framed_;  // windows by rows: their weights stand as (kernel_h, kernel_w * channels)
   std::shared_ptr<const PackedIntegers> packed_;
   std::vector<int32_t> column_sums_;
   Requantization requantization_;
@@ -203,6 +220,7 @@ class QuantizedProduct : public Operator {
   int32_t input_zero_point_ = 0;
   std::vector<int8_t> padding_;
   WindowSizes sizes_;
+  FramedPicture frame_;
   std::vector<int32_t> offsets_;
 };
 
