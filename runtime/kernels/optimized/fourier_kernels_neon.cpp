@@ -1,0 +1,8 @@
+#include "runtime/kernels/optimized/fourier_kernels.h"
+#include "runtime/kernels/optimized/vec_neon.h"
+
+#include "runtime/kernels/optimized/fourier_kernels_inl.h"
+
+namespace etlab {
+extern const FourierKernels fourier_kernels_neon = kFourierKernels;
+}  // namespace etlab
