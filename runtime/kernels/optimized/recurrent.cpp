@@ -5,42 +5,44 @@
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/elementwise_kernels.h"
 #include "runtime/kernels/optimized/instruction_set.h"
-#include "runtime/kernels/optimized/matrix_product.h"
+#include "runtime/kernels/optimized/gemm.h"
 
 namespace etlab {
 namespace {
 
 using util::RecurrentKind;
 
-constexpr int64_t kPackedRows = 3;   // from which on packed weights are faster than dot products
-constexpr int64_t kPackedSteps = 4;  // from which on packing them pays
+constexpr int64_t kDotRows = 2;      // up to which dot products need no packed weights
+constexpr int64_t kPackedCalls = 4;  // from which on packing them once pays
 
-// The product of every step with one weight, (columns, depth).
-class StateProduct {
+// Products of matrices with one weight, (columns, depth).
+class WeightProduct {
  public:
-  StateProduct(Context& context, const float* weight, int64_t rows, int64_t columns, int64_t depth,
-               bool is_packed)
+  WeightProduct(Context& context, const float* weight, int64_t columns, int64_t depth,
+                int64_t rows, int64_t calls)
       : context_(context), weight_(weight, depth) {
-    problem_.rows = rows;
     problem_.columns = columns;
     problem_.depth = depth;
     problem_.a_stride = depth;
     problem_.c_stride = columns;
-    if (is_packed) {
+    if (rows <= kDotRows || columns == 0) return;
+    if (calls >= kPackedCalls && depth > 0) {
       packed_ = std::make_unique<PackedOperand>(weight_, depth, columns);
-    } else if (rows > 0 && columns > 0) {
-      scratch_ = context.allocate<float>(gemm_scratch_size(context, problem_, weight_));
+      return;
     }
+    problem_.rows = rows;
+    scratch_ = context.allocate<float>(gemm_scratch_size(context, problem_, weight_));
   }
-  void operator()(const float* a, const float* bias, float* out) const {
+  void operator()(int64_t rows, const float* a, const float* bias, float* out) const {
     Gemm problem = problem_;
+    problem.rows = rows;
     problem.a = a;
     problem.c = out;
     problem.column_bias = bias;
-    if (problem.rows == 0 || problem.columns == 0) return;
+    if (rows == 0 || problem.columns == 0) return;
     if (packed_ != nullptr) {
       gemm_packed(context_, problem, *packed_);
-    } else if (problem.rows < kPackedRows) {
+    } else if (rows <= kDotRows) {
       gemm_transposed(context_, problem, weight_);  // without scratch
     } else {
       gemm(context_, problem, weight_, scratch_);
@@ -57,20 +59,12 @@ class StateProduct {
 
 class FastArithmetic {
  public:
-  FastArithmetic(Context& context, const util::RecurrentGeometry& geometry)
-      : context_(context),
-        geometry_(geometry),
-        kernels_(ETLAB_FOR_INSTRUCTION_SET(elementwise_kernels)) {}
+  explicit FastArithmetic(Context& context)
+      : context_(context), kernels_(ETLAB_FOR_INSTRUCTION_SET(elementwise_kernels)) {}
 
-  void product(int64_t rows, int64_t columns, int64_t depth, const float* a, const float* weight,
-               const float* bias, float* out) const {
-    if (rows == 0 || columns == 0) return;
-    multiply(context_, {{a, rows, depth, depth, 1}, {weight, depth, columns, 1, depth}, out, bias});
-  }
-  StateProduct state_product(const float* weight, int64_t columns, int64_t depth) const {
-    const bool is_packed = geometry_.batches >= kPackedRows && geometry_.steps >= kPackedSteps &&
-                           columns > 0 && depth > 0;
-    return StateProduct(context_, weight, geometry_.batches, columns, depth, is_packed);
+  WeightProduct product(const float* weight, int64_t columns, int64_t depth, int64_t rows,
+                        int64_t calls) const {
+    return WeightProduct(context_, weight, columns, depth, rows, calls);
   }
   void sigmoid(float* values, int64_t count) const { run(UnaryKernel::kSigmoid, values, count); }
   void tanh(float* values, int64_t count) const { run(UnaryKernel::kTanh, values, count); }
@@ -81,7 +75,6 @@ class FastArithmetic {
   }
 
   Context& context_;
-  const util::RecurrentGeometry& geometry_;
   const ElementwiseKernels& kernels_;
 };
 
@@ -90,7 +83,7 @@ struct Fast {
                   const util::RecurrentOptions& options) {
     const char* who = util::name_of(kind);
     const util::RecurrentGeometry g = util::recurrent_geometry(who, kind, tensors, options);
-    util::run_recurrent<float>(context, who, g, FastArithmetic(context, g), tensors);
+    util::run_recurrent<float>(context, who, g, FastArithmetic(context), tensors);
   }
 };
 
@@ -102,8 +95,8 @@ using Gru = FastOf<RecurrentKind::kGru>;
 using RnnTanh = FastOf<RecurrentKind::kRnnTanh>;
 using RnnRelu = FastOf<RecurrentKind::kRnnRelu>;
 
-// The rest is checked when the kernel runs: all tensors have one dtype. Half precision is computed in
-// float, from copies.
+// The rest is checked when the kernel runs: all tensors have one dtype. Half precision is computed
+// in float, from copies.
 bool is_served(const Tensor& input) {
   return is_float(input) || input.type() == ScalarType::kHalf ||
          input.type() == ScalarType::kBFloat16;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "runtime/kernels/util/matmul.h"
+#include "runtime/kernels/util/gemm.h"
 
 namespace etlab {
 namespace {
@@ -12,31 +12,11 @@ using util::RecurrentKind;
 // Whatever the dtype, the computation is in double and rounded at its end.
 class ExactArithmetic {
  public:
-  ExactArithmetic(Context& context, int64_t batches) : context_(context), batches_(batches) {}
+  explicit ExactArithmetic(Context& context) : context_(context) {}
 
-  void product(int64_t rows, int64_t columns, int64_t depth, const double* a, const double* weight,
-               const double* bias, double* out) const {
-    const util::MatrixView<const double> left{a, 0, depth, 1};
-    const util::MatrixView<const double> right{weight, 0, 1, depth};
-    util::gemm<double>(
-        context_, {1, rows, columns, depth},
-        [&](int64_t, int64_t row, int64_t k, int64_t count, double* to) {
-          std::copy_n(left.at(0, row, k), count, to);
-        },
-        [&](int64_t, int64_t k, int64_t column, int64_t count, double* to) {
-          const double* from = right.at(0, k, column);
-          for (int64_t i = 0; i < count; ++i) to[i] = from[i * depth];
-        },
-        [&](int64_t, int64_t row, int64_t column, int64_t count, const double* from) {
-          double* to = out + row * columns + column;
-          for (int64_t i = 0; i < count; ++i) {
-            to[i] = from[i] + (bias == nullptr ? 0.0 : bias[column + i]);
-          }
-        });
-  }
-  auto state_product(const double* weight, int64_t columns, int64_t depth) const {
-    return [=](const double* a, const double* bias, double* out) {
-      product(batches_, columns, depth, a, weight, bias, out);
+  auto product(const double* weight, int64_t columns, int64_t depth, int64_t, int64_t) const {
+    return [=](int64_t rows, const double* a, const double* bias, double* out) {
+      multiply({1, rows, columns, depth}, a, weight, bias, out);
     };
   }
   void sigmoid(double* values, int64_t count) const {
@@ -47,8 +27,27 @@ class ExactArithmetic {
   }
 
  private:
+  // a (rows, depth) times the transpose of weight (columns, depth).
+  void multiply(const util::GemmShape& shape, const double* a, const double* weight,
+                const double* bias, double* out) const {
+    util::gemm<double>(
+        context_, shape,
+        [&](int64_t, int64_t row, int64_t k, int64_t count, double* to) {
+          std::copy_n(a + row * shape.depth + k, count, to);
+        },
+        [&](int64_t, int64_t k, int64_t column, int64_t count, double* to) {
+          const double* from = weight + column * shape.depth + k;
+          for (int64_t i = 0; i < count; ++i) to[i] = from[i * shape.depth];
+        },
+        [&](int64_t, int64_t row, int64_t column, int64_t count, const double* from) {
+          double* to = out + row * shape.columns + column;
+          for (int64_t i = 0; i < count; ++i) {
+            to[i] = from[i] + (bias == nullptr ? 0.0 : bias[column + i]);
+          }
+        });
+  }
+
   Context& context_;
-  int64_t batches_;
 };
 
 struct Portable {
@@ -56,7 +55,7 @@ struct Portable {
                   const util::RecurrentOptions& options) {
     const char* who = util::name_of(kind);
     const util::RecurrentGeometry g = util::recurrent_geometry(who, kind, tensors, options);
-    util::run_recurrent<double>(context, who, g, ExactArithmetic(context, g.batches), tensors);
+    util::run_recurrent<double>(context, who, g, ExactArithmetic(context), tensors);
   }
 };
 

@@ -118,6 +118,8 @@ RecurrentGeometry recurrent_geometry(const char* who, RecurrentKind kind,
     check_type(who, "the cell state", *tensors.cell, input.type());
   }
   g.has_projection = g.width != g.hidden;
+  ETLAB_CHECK(g.width > 0 || g.hidden == 0, kInvalidArgument, who,
+              ": a projected state has at least one value, got ", describe(tensors.hidden));
   const int64_t sizes[] = {g.layers * directions, g.batches, g.width};
   check_sizes(who, "the hidden state", tensors.hidden, sizes);
   check_type(who, "the hidden state", tensors.hidden, input.type());

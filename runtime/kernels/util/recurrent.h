@@ -49,8 +49,8 @@ struct RecurrentGeometry {
   }
 };
 
-// Checks every argument, the sizes of all weights and of scratch memory included; nothing is read or
-// written.
+// Checks every argument, the sizes of all weights and of scratch memory included, before anything
+// is read or written.
 RecurrentGeometry recurrent_geometry(const char* who, RecurrentKind kind,
                                      const RecurrentTensors& tensors,
                                      const RecurrentOptions& options);
@@ -118,50 +118,81 @@ void recurrent_step(const RecurrentGeometry& g, const Arithmetic& arithmetic,
   }
 }
 
-// Scratch of all layers.
+// How many steps go into one product with the inputs: as many as keep its result in the cache.
+inline int64_t steps_of_chunk(const RecurrentGeometry& g) {
+  constexpr int64_t kGates = int64_t{1} << 18;
+  const int64_t of_step = std::max<int64_t>(g.batches * g.gate_width(), 1);
+  return std::clamp<int64_t>(kGates / of_step, 1, g.steps);
+}
+
+// Scratch of all layers; a chunk is of steps_of_chunk() steps.
 template <typename Number>
 struct RecurrentScratch {
-  Number* from_input;  // (rows, gate_width)
-  Number* from_state;  // (batches, gate_width)
-  Number* totals;      // (batches, gate_width)
-  Number* unprojected; // (batches, hidden), where there is a projection
+  Number* chunk;        // (steps, batches, widest features), where sequences come first
+  Number* from_input;   // (steps, batches, gate_width)
+  Number* from_state;   // (batches, gate_width)
+  Number* totals;       // (batches, gate_width)
+  Number* unprojected;  // (batches, hidden), where there is a projection
 };
+
+// The values of steps [first, first + steps), one step after another.
+template <typename Number>
+const Number* chunk_of(const RecurrentGeometry& g, const Number* values, int64_t features,
+                       int64_t first, int64_t steps, Number* gathered) {
+  if (g.batch_rows == 1 || g.batches <= 1) return values + first * g.step_rows * features;
+  for (int64_t step = 0; step < steps; ++step) {
+    for (int64_t i = 0; i < g.batches; ++i) {
+      const int64_t row = (first + step) * g.step_rows + i * g.batch_rows;
+      std::copy_n(values + row * features, features, gathered + (step * g.batches + i) * features);
+    }
+  }
+  return gathered;
+}
 
 // One layer in one direction: reads `values` (rows, features) and the states, which become the last
 // ones, and writes columns of `output` (rows, output_width).
-//   Arithmetic: besides, product(rows, columns, depth, a, weight, bias, out), out = a @ weight^T +
-//   bias, and state_product(weight, columns, depth), which gives a function of (a, bias, out) for
-//   many products of `batches` rows
+//   Arithmetic: besides, product(weight, columns, depth, rows, calls), which gives a function of
+//   (rows, a, bias, out) for about `calls` products of up to `rows` rows: out = a @ weight^T + bias
 template <typename Number, typename Arithmetic>
 void recurrent_direction(Context& context, const RecurrentGeometry& g, const Arithmetic& arithmetic,
                          const RecurrentCell<Number>& weights, bool is_backward,
                          const Number* values, int64_t features, Number* hidden, Number* cell,
                          const RecurrentScratch<Number>& scratch, Number* output) {
+  if (g.rows() == 0 || g.width == 0) return;  // however many empty steps there are
   constexpr int64_t kGrain = 4096;  // gates a thread should have at least
-  arithmetic.product(g.rows(), g.gate_width(), features, values, weights.input_weight,
-                     weights.input_bias, scratch.from_input);
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(g.gate_width(), 1));
+  const int64_t longest = steps_of_chunk(g);
+  const auto input_product =
+      arithmetic.product(weights.input_weight, g.gate_width(), features, longest * g.batches,
+                         (g.steps + longest - 1) / longest);
   const auto state_product =
-      arithmetic.state_product(weights.state_weight, g.gate_width(), g.width);
-  const auto projection = arithmetic.state_product(
-      weights.projection, weights.projection == nullptr ? 0 : g.width, g.hidden);
-  Number* computed = weights.projection == nullptr ? hidden : scratch.unprojected;
-  for (int64_t step = 0; step < g.steps; ++step) {
-    const int64_t first = (is_backward ? g.steps - 1 - step : step) * g.step_rows;
-    state_product(hidden, weights.state_bias, scratch.from_state);
-    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(g.gate_width(), 1));
-    context.parallel_for(g.batches, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t gates = i * g.gate_width();
-        recurrent_step(g, arithmetic,
-                       scratch.from_input + (first + i * g.batch_rows) * g.gate_width(),
-                       scratch.from_state + gates, scratch.totals + gates,
-                       computed + i * g.hidden, cell == nullptr ? nullptr : cell + i * g.hidden);
+      arithmetic.product(weights.state_weight, g.gate_width(), g.width, g.batches, g.steps);
+  const auto projection =
+      arithmetic.product(weights.projection, g.has_projection ? g.width : 0, g.hidden, g.batches,
+                         g.steps);
+  Number* computed = g.has_projection ? scratch.unprojected : hidden;
+  for (int64_t done = 0; done < g.steps; done += longest) {
+    const int64_t steps = std::min(longest, g.steps - done);
+    const int64_t first = is_backward ? g.steps - done - steps : done;
+    input_product(steps * g.batches, chunk_of(g, values, features, first, steps, scratch.chunk),
+                  weights.input_bias, scratch.from_input);
+    for (int64_t i = 0; i < steps; ++i) {
+      const int64_t step = is_backward ? steps - 1 - i : i;
+      const Number* from_input = scratch.from_input + step * g.batches * g.gate_width();
+      state_product(g.batches, hidden, weights.state_bias, scratch.from_state);
+      context.parallel_for(g.batches, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j) {
+          const int64_t gates = j * g.gate_width();
+          recurrent_step(g, arithmetic, from_input + gates, scratch.from_state + gates,
+                         scratch.totals + gates, computed + j * g.hidden,
+                         cell == nullptr ? nullptr : cell + j * g.hidden);
+        }
+      });
+      if (g.has_projection) projection(g.batches, computed, nullptr, hidden);
+      for (int64_t j = 0; j < g.batches; ++j) {
+        const int64_t row = (first + step) * g.step_rows + j * g.batch_rows;
+        std::copy_n(hidden + j * g.width, g.width, output + row * g.output_width());
       }
-    });
-    if (weights.projection != nullptr) projection(computed, nullptr, hidden);
-    for (int64_t i = 0; i < g.batches; ++i) {
-      std::copy_n(hidden + i * g.width, g.width,
-                  output + (first + i * g.batch_rows) * g.output_width());
     }
   }
 }
@@ -179,8 +210,12 @@ void run_recurrent(Context& context, const char* who, const RecurrentGeometry& g
   Number* hidden = copy(tensors.hidden);  // (layers * directions, batches, width)
   Number* cell = tensors.cell == nullptr ? nullptr : copy(*tensors.cell);
   const int64_t gates = g.batches * g.gate_width();
+  const int64_t chunk = steps_of_chunk(g);
+  const bool is_gathered = g.batch_rows != 1 && g.batches > 1;
+  const int64_t widest = g.layers > 1 ? std::max(g.features, g.output_width()) : g.features;
   const RecurrentScratch<Number> scratch{
-      context.allocate<Number>(g.rows() * g.gate_width()), context.allocate<Number>(gates),
+      is_gathered ? context.allocate<Number>(chunk * g.batches * widest) : nullptr,
+      context.allocate<Number>(chunk * gates), context.allocate<Number>(gates),
       context.allocate<Number>(gates),
       g.has_projection ? context.allocate<Number>(g.batches * g.hidden) : nullptr};
   Number* outputs[2] = {};

@@ -48,12 +48,13 @@ def arguments(
     dropout: float = 0.0,
     train: bool = False,
     dtype: torch.dtype = torch.float32,
+    bound: float = 0.7,
 ) -> tuple[Any, ...]:
     """The arguments of a call; `width` is that of the hidden state, where it is projected."""
     seeds = iter(range(1000))
 
     def tensor(*shape: int) -> torch.Tensor:
-        return make_tensor(*shape, dtype=dtype, low=-0.7, high=0.7, seed=next(seeds))
+        return make_tensor(*shape, dtype=dtype, low=-bound, high=bound, seed=next(seeds))
 
     gates = OPERATORS[operator][1] * hidden
     places = layers * (2 if bidirectional else 1)
@@ -82,6 +83,7 @@ def _layers(operator: str) -> Iterator[Case]:
         {"steps": 1},
         {"batch": 1, "steps": 9},
         {"batch": 0},
+        {"features": 0},
         {"has_biases": False},
         {"layers": 3},
         {"bidirectional": True},
@@ -121,12 +123,18 @@ FAST_CASES = [
         {"batch": 5, "hidden": 35, "steps": 2, "batch_first": True},
     )
 ]
+# Long enough for several products with the inputs, the last one of fewer steps; larger weights
+# would blow up rounding errors from step to step.
+_LONG: dict[str, Any] = {"steps": 40, "batch": 40, "hidden": 64, "bound": 0.1}
 CASES = [
     *FAST_CASES,
+    case(LSTM, arguments(LSTM, bidirectional=True, **_LONG)),
+    case(GRU, arguments(GRU, layers=2, bidirectional=True, batch_first=True, **_LONG)),
     case(LSTM, arguments(LSTM, width=21, hidden=40, batch=7, bidirectional=True)),
     *[one for operator in OPERATORS for one in _layers(operator)],
     *[make(operator) for operator in OPERATORS for make in (_special, _turned)],
     case(LSTM, arguments(LSTM, width=3)),
+    case(LSTM, arguments(LSTM, width=3, hidden=0)),
     case(LSTM, arguments(LSTM, width=3, layers=2, bidirectional=True, batch_first=True)),
     case(LSTM, arguments(LSTM, width=7, has_biases=False, dtype=torch.float64)),
 ]
@@ -156,6 +164,7 @@ REFUSALS = [
     _refused(GRU, "the input's bias", _weight(2, 5)),
     _refused(GRU, "the state's bias", _weight(3, 3, 5)),
     _refused(LSTM, "the projection", _weight(4, 5, 3), width=3),
+    _refused(LSTM, "at least one value", lambda args: args[1].__setitem__(0, torch.empty(1, 2, 0))),
     _refused(RNN_TANH, "take 4 tensors, got 3", lambda args: args[2].pop()),
     _refused(GRU, "9223372036854775807 layers", _set(4, 2**63 - 1)),
     _refused(GRU, "-1 layers", _set(4, -1)),
