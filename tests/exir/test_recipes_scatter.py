@@ -51,3 +51,19 @@ def test_index_reduce_computes_what_eager_does(reduce: str) -> None:
     generator = torch.Generator().manual_seed(1)
     x, source = (torch.randn(*shape, generator=generator) for shape in ((2, 5, 3), (2, 4, 3)))
     check_lowering(IndexReduce(1, reduce, False), x, torch.tensor([4, 0, 4, 2]), source)
+
+
+def test_extremes_of_many_values_take_little_memory() -> None:
+    size = 3000
+    index = torch.arange(size) * 7 % 1000
+    edge = check_lowering(
+        Scatter(0, "amax", True), torch.zeros(size), index, torch.linspace(-1, 1, size)
+    )
+    values = [node.meta.get("val") for node in edge.graph.nodes]
+    assert max(v.numel() for v in values if isinstance(v, torch.Tensor)) <= size + 1
+
+
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+def test_nothing_to_scatter_changes_nothing(reduce: str) -> None:
+    empty = torch.empty(3, 0, dtype=torch.int64)
+    check_lowering(Scatter(1, reduce, True), torch.ones(3, 4), empty, torch.empty(3, 0))

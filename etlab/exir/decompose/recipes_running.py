@@ -31,7 +31,7 @@ def _largest(size: Any, operator: str) -> int:
     return int(bound)
 
 
-def _spans(x: Tensor, dim: int, operator: str) -> Iterator[tuple[Tensor, Tensor]]:
+def spans(x: Tensor, dim: int, operator: str) -> Iterator[tuple[Tensor, Tensor]]:
     """(places to look back at, which elements have such a place) of every step."""
     size = x.shape[dim]
     shape = [1] * x.dim()
@@ -55,7 +55,7 @@ def _running_extreme(
     shape = [1] * x.dim()
     shape[dim] = x.shape[dim]
     values, indices = x, torch.arange(x.shape[dim]).reshape(shape).expand(x.shape)
-    for places, _ in _spans(x, dim, operator):
+    for places, _ in spans(x, dim, operator):
         before = values.index_select(dim, places)
         is_later = is_taken(values, before)
         if x.is_floating_point():
@@ -80,7 +80,7 @@ def logcumsumexp(x: Any, dim: int) -> Tensor:
     if x.dim() == 0:
         return x.clone()  # type: ignore[no-any-return]
     values = x.to(torch.promote_types(x.dtype, torch.float32))
-    for places, has_one in _spans(x, dim, "aten.logcumsumexp"):
+    for places, has_one in spans(x, dim, "aten.logcumsumexp"):
         before = torch.where(has_one, values.index_select(dim, places), -math.inf)
         values = torch.logaddexp(values, before)
     return values.to(x.dtype)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Scattered reductions with what every runtime has: `scatter_add`, and comparisons of positions."""
+"""Scattered reductions with what every runtime has: `scatter_add`, and sorting by positions."""
 
 from typing import Any
 
@@ -6,10 +6,12 @@ import torch
 from torch import Tensor
 
 from etlab.exir.decompose.recipes import recipe
+from etlab.exir.decompose.recipes_running import spans
 
 aten = torch.ops.aten
 
 _REDUCTIONS = {"add": "sum", "multiply": "prod"}
+_COMBINATIONS: dict[str, Any] = {"prod": torch.mul, "amax": torch.maximum, "amin": torch.minimum}
 
 
 def _neutral(dtype: torch.dtype, reduce: str) -> Any:
@@ -49,31 +51,36 @@ def _added(
 def _chosen(
     x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool
 ) -> Tensor:
-    """Products and extremes: every place looks at all values along `dim` that are meant for it.
+    """Products and extremes: values are ordered by their place, and runs of equal places combined.
 
-    That takes memory for size times size values along `dim`.
+    Spans of 1, 2, 4, ... values are combined where they are meant for one place; the last value of
+    a run then stands for all of it. The others go to a slot behind `x`, which is cut off.
     """
-    places = [1] * (x.dim() + 1)
-    places[dim] = x.shape[dim]
-    positions = torch.arange(x.shape[dim]).reshape(places)
-    is_meant = index.unsqueeze(dim) == positions  # (..., places, values, ...)
-    neutral = _neutral(x.dtype, reduce)
-    values = torch.where(is_meant, source.unsqueeze(dim), neutral).to(x.dtype)
-    if reduce == "prod":
-        found = values.prod(dim + 1).to(x.dtype)
-    else:
-        found = values.amax(dim + 1) if reduce == "amax" else values.amin(dim + 1)
-    # An index that is shorter than `x` along other dimensions leaves the rest alone.
-    missing: list[int] = []
-    for size, given in zip(reversed(x.shape), reversed(found.shape), strict=True):
-        missing += [0, size - given]
-    is_touched = torch.constant_pad_nd(is_meant.any(dim + 1), missing, 0)
-    found = torch.constant_pad_nd(found, missing, neutral)
+    size = x.shape[dim]
+    places, order = torch.sort(index, stable=True, dim=dim)
+    values = source.gather(dim, order).to(x.dtype)
+    combine = _COMBINATIONS[reduce]
+    for back, has_one in spans(places, dim, "aten.scatter_reduce"):
+        is_same = has_one & (places.index_select(dim, back) == places)
+        values = torch.where(is_same, combine(values, values.index_select(dim, back)), values)
+    count = index.shape[dim]
+    after = torch.arange(1, count + 1).clamp(max=count - 1)
+    is_last = places != places.index_select(dim, after)
+    shape = [1] * x.dim()
+    shape[dim] = count
+    is_last = is_last | (torch.arange(count) == count - 1).reshape(shape)
+    slots = torch.where(is_last, places, size)
+    missing = [0, 0] * (x.dim() - 1 - dim) + [0, 1]
+
+    def placed(start: Tensor, given: Tensor) -> Tensor:
+        padded = torch.constant_pad_nd(start, missing, 0)
+        return padded.scatter(dim, slots, given).narrow(dim, 0, size)
+
+    found = placed(torch.full_like(x, _neutral(x.dtype, reduce)), values)
+    is_touched = placed(torch.zeros_like(x, dtype=torch.bool), torch.ones_like(is_last))
     if not include_self:
         return torch.where(is_touched, found, x)
-    if reduce == "prod":
-        return x * found
-    return torch.maximum(x, found) if reduce == "amax" else torch.minimum(x, found)
+    return combine(x, found)
 
 
 @recipe(aten.scatter_reduce.two)
@@ -91,6 +98,8 @@ def scatter_reduce(
         )
         return lifted.reshape([])
     dim = dim % x.dim()
+    if isinstance(index.shape[dim], int) and index.shape[dim] == 0:
+        return x.clone()
     source = source[tuple(slice(size) for size in index.shape)]
     step = _added if reduce in ("sum", "mean") else _chosen
     result: Tensor = step(x, dim, index, source, reduce, include_self=include_self)
