@@ -2,7 +2,10 @@
 
 import ast
 import re
+import subprocess
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {
@@ -11,6 +14,9 @@ FOLDERS = {
     "etlab.widgets": ROOT / "widgets",
 }
 LINE_LIMIT = 400
+TOP_FOLDERS = set(
+    ".ci backends benchmarks docs etlab notebooks runtime tests tools widgets".split()
+)
 
 # What a part may import beside itself, etlab.errors and foreign packages; longest prefix counts.
 _COMPILER = ("etlab.exir", "etlab.runtime")
@@ -73,6 +79,15 @@ def test_imports_follow_the_directions_of_the_design() -> None:
             if target not in (None, part, "etlab.errors", *ALLOWED[part]):
                 wrong.append(f"{module} imports {name}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_folder_stands_at_the_top_beside_those_of_the_design() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("this is no git checkout")
+    assert {path.split("/")[0] for path in listed.stdout.split("\0") if "/" in path} <= TOP_FOLDERS
 
 
 def test_core_never_includes_kernels_bindings_or_backends() -> None:
