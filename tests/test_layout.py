@@ -14,9 +14,9 @@ FOLDERS = {
     "etlab.widgets": ROOT / "widgets",
 }
 LINE_LIMIT = 400
-TOP_FOLDERS = set(
-    ".ci backends benchmarks docs etlab notebooks runtime tests tools widgets".split()
-)
+TOP_FOLDERS = {".ci", "backends", "benchmarks", "docs", "etlab"} | {
+    "notebooks", "runtime", "tests", "tools", "widgets"
+}
 
 # What a part may import beside itself, etlab.errors and foreign packages; longest prefix counts.
 _COMPILER = ("etlab.exir", "etlab.runtime")
