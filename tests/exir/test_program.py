@@ -51,6 +51,12 @@ def test_unsupported_operators_are_listed_together_with_their_lines():
     assert "y = torch.special.bessel_j0(x)" in message
 
 
+def test_refusals_say_what_to_write_instead():
+    exported = export_module(Calls(torch.linalg.eigvalsh), [torch.eye(3)])
+    with pytest.raises(UnsupportedOperatorError, match="before the export"):
+        to_edge(exported)
+
+
 def test_unsupported_operators_pass_when_the_config_says_so():
     exported = export_module(Calls(torch.special.bessel_j0), [X])
     for config in (

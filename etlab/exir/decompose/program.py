@@ -22,6 +22,7 @@ from etlab.errors import LoweringError, UnsupportedOperatorError
 from etlab.exir.decompose.aliases import BeyondWalkError
 from etlab.exir.decompose.operators import is_write
 from etlab.exir.decompose.walk import NodeFilter, Shared, Unsupported, Walk
+from etlab.exir.decompose.ways_out import WAYS_OUT
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import fake_mode_of
 from etlab.exir.graph import provenance, rename_outputs, renamed, replace
@@ -86,6 +87,8 @@ def _message(name: str, refused: list[Unsupported]) -> str:
         "decomposition:"
     ]
     lines += [f"  {u.operator} (node '{u.node}') at {source_line(u.stack_trace)}" for u in refused]
+    for operator in sorted({u.operator for u in refused} & WAYS_OUT.keys()):
+        lines.append(f"{operator}: {WAYS_OUT[operator]}.")
     if any(u.operator in map(str, PACKED) for u in refused):
         lines.append(PACKED_WAY_OUT)
     lines.append(

@@ -80,7 +80,8 @@ def _chosen(
     is_touched = placed(torch.zeros_like(x, dtype=torch.bool), torch.ones_like(is_last))
     if not include_self:
         return torch.where(is_touched, found, x)
-    return combine(x, found)
+    combined: Tensor = combine(x, found)
+    return combined
 
 
 @recipe(aten.scatter_reduce.two)

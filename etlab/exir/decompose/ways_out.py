@@ -1,0 +1,26 @@
+"""What to write instead of operators that nothing serves."""
+
+_CONSTANT = (
+    "it depends on its matrix step by step: where the matrix is a constant, compute the result "
+    "before the export"
+)
+
+WAYS_OUT: dict[str, str] = {
+    "aten.bincount.default": (
+        "its size is only known at run time: for numbers below a bound n write "
+        "torch.zeros(n).scatter_add(0, x, torch.ones(x.shape))"
+    ),
+    "aten.histogram.bin_ct": "torch.histc counts the same values",
+    "aten.nextafter.default": "float64 has no wider dtype to step in: convert to float32 before",
+    "aten.poisson.default": (
+        "draw from torch.normal(rate, rate.sqrt()), which is close for rates above some tens, or "
+        "pass the numbers in as an input"
+    ),
+    "aten._linalg_svd.default": _CONSTANT,
+    "aten._linalg_eigh.default": _CONSTANT,
+    "aten.linalg_qr.default": _CONSTANT,
+    "aten.linalg_matrix_exp.default": _CONSTANT,
+    "aten.linalg_pinv.atol_rtol_tensor": (
+        f"{_CONSTANT}; for few columns torch.linalg.solve(a.mT @ a, a.mT) is the same"
+    ),
+}
