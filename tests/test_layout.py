@@ -15,7 +15,11 @@ FOLDERS = {
 }
 LINE_LIMIT = 400
 TOP_FOLDERS = {".ci", "backends", "benchmarks", "docs", "etlab"} | {
-    "notebooks", "runtime", "tests", "tools", "widgets"
+    "notebooks",
+    "runtime",
+    "tests",
+    "tools",
+    "widgets",
 }
 
 # What a part may import beside itself, etlab.errors and foreign packages; longest prefix counts.
