@@ -35,6 +35,13 @@ struct RunContext {
   uint8_t* scratch;  // 64-byte aligned
 };
 
+// Elements of one value around another value.
+struct Border {
+  std::vector<int64_t> before;  // by dimension
+  std::vector<int64_t> after;
+  uint32_t pattern = 0;  // of one element, as it stands in memory
+};
+
 // One node, ready to run. It reads and writes values by index.
 class Operator {
  public:
@@ -50,6 +57,11 @@ class Operator {
   virtual bool may_overwrite(size_t /*input*/) const { return false; }
   // Whether output 0 is input 0 with other sizes.
   virtual bool is_view() const { return false; }
+  // What it puts around input 0, where it does nothing else.
+  virtual const Border* border() const { return nullptr; }
+  // Reads `input` as input 0, without the border that it had until now, and puts the border around
+  // it itself; false, with nothing changed, where it cannot.
+  virtual bool take_border(const Border& /*border*/, size_t /*input*/) { return false; }
 };
 
 // What a node's operator is made of. Inputs and outputs are recorded as they are asked for.

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "backends/xnnpack/runtime/arena_plan.h"
+#include "backends/xnnpack/runtime/fold_borders.h"
 #include "runtime/core/checked.h"
 
 namespace etlab {
@@ -29,6 +30,7 @@ Subgraph::Subgraph(const DelegateDescription& description)
   for (const auto& [from, to] : graph_.quantized_inputs()) add_conversion(from, to);
   for (uint32_t i = 0; i < file_.graph->xnodes()->size(); ++i) add_step(i);
   check_order();
+  fold_borders(graph_, steps_);
   find_arguments();
 }
 

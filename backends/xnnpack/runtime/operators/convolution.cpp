@@ -70,6 +70,10 @@ class Convolution : public Operator {
     return is_framed_ ? static_cast<size_t>(frame_.numel()) * sizeof(float) : 0;
   }
 
+  bool take_border(const Border& border, size_t input) override {
+    return border.pattern == 0 && node_.take_border(border, input);
+  }
+
   void run(const RunContext& run) override {
     for (int64_t image = 0; image < sizes_.batch; ++image) {
       for (int64_t group = 0; group < node_.groups; ++group) run_group(run, image, group);

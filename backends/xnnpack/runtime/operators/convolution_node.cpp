@@ -1,5 +1,7 @@
 #include "backends/xnnpack/runtime/operators/convolution_node.h"
 
+#include <algorithm>
+
 #include "runtime/core/error.h"
 
 namespace etlab {
@@ -16,6 +18,27 @@ WindowSizes ConvolutionNode::sizes(const Shape& input) const {
 Shape ConvolutionNode::output_shape(const WindowSizes& s) const {
   const int64_t sizes[] = {s.batch, s.output_h, s.output_w, outputs()};
   return Shape(sizes);
+}
+
+bool ConvolutionNode::take_border(const Border& border, size_t input) {
+  if (is_transposed || border.before.size() != 4) return false;
+  for (const size_t dim : {0, 3}) {
+    if (border.before[dim] != 0 || border.after[dim] != 0) return false;
+  }
+  Window wider = window;
+  wider.pad_top += border.before[1];
+  wider.pad_bottom += border.after[1];
+  wider.pad_left += border.before[2];
+  wider.pad_right += border.after[2];
+  const int64_t most_h = (window.kernel_h - 1) * window.dilation_h;
+  const int64_t most_w = (window.kernel_w - 1) * window.dilation_w;
+  if (std::max(wider.pad_top, wider.pad_bottom) > most_h ||
+      std::max(wider.pad_left, wider.pad_right) > most_w) {
+    return false;
+  }
+  window = wider;
+  in = input;
+  return true;
 }
 
 ConvolutionNode read_convolution(OperatorBuilder& builder, const payload::Convolution& table) {

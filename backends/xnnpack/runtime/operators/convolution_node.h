@@ -24,6 +24,8 @@ struct ConvolutionNode {
   // Throw kInvalidArgument for pictures that do not fit.
   WindowSizes sizes(const Shape& input) const;
   Shape output_shape(const WindowSizes& sizes) const;
+  // A border of `in` as padding of the window, where pictures have one that no window lies in whole.
+  bool take_border(const Border& border, size_t input);
 };
 
 ConvolutionNode read_convolution(OperatorBuilder& builder, const payload::Convolution& table);

@@ -29,6 +29,10 @@ class Depthwise : public Operator {
     offsets_ = window_offsets(node_.window, sizes_, sizes_.channels);
   }
 
+  bool take_border(const Border& border, size_t input) override {
+    return border.pattern == 0 && node_.take_border(border, input);
+  }
+
   void run(const RunContext& run) override {
     const float* in = run.values[node_.in].as<float>();
     float* out = run.values[node_.out].as<float>();

@@ -47,6 +47,10 @@ class QuantizedDepthwiseConvolution : public Operator {
     return static_cast<size_t>(threads) * worker_bytes();
   }
 
+  bool take_border(const Border& border, size_t input) override {
+    return static_cast<int8_t>(border.pattern) == padding_[0] && node_.take_border(border, input);
+  }
+
   void run(const RunContext& run) override {
     const int8_t* in = run.values[node_.in].as<int8_t>();
     int8_t* out = run.values[node_.out].as<int8_t>();

@@ -107,6 +107,12 @@ class QuantizedProduct : public Operator {
     return bytes == 0 ? 0 : static_cast<size_t>(bytes) + kQuantizedGroup;
   }
 
+  bool take_border(const Border& border, size_t input) override {
+    return !is_linear_ && !is_dynamic_ &&
+           static_cast<int8_t>(border.pattern) == static_cast<int8_t>(input_zero_point_) &&
+           node_.take_border(border, input);
+  }
+
   void run(const RunContext& run) override {
     const int8_t* input = run.values[node_.in].as<int8_t>();
     if (needs_copy()) {

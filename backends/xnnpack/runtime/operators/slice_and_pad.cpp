@@ -58,20 +58,24 @@ class Pad : public Operator {
  public:
   Pad(size_t in, size_t out, size_t element_size, std::vector<int64_t> before,
       std::vector<int64_t> after, uint32_t pattern)
-      : in_(in), out_(out), element_size_(element_size), before_(std::move(before)),
-        after_(std::move(after)), pattern_(pattern) {}
+      : in_(in),
+        out_(out),
+        element_size_(element_size),
+        border_{std::move(before), std::move(after), pattern} {}
+
+  const Border* border() const override { return &border_; }
 
   void reshape(Span<Operand> values) override {
     const Shape& in = values[in_].shape;
-    ETLAB_CHECK(in.rank() == before_.size(), kInvalidArgument, "an operand of shape ",
-                describe(in), " for a border of ", before_.size(), " dimensions");
+    ETLAB_CHECK(in.rank() == border_.before.size(), kInvalidArgument, "an operand of shape ",
+                describe(in), " for a border of ", border_.before.size(), " dimensions");
     int64_t sizes[kMaxPayloadRank];
-    for (size_t i = 0; i < in.rank(); ++i) sizes[i] = before_[i] + in[i] + after_[i];
+    for (size_t i = 0; i < in.rank(); ++i) sizes[i] = border_.before[i] + in[i] + border_.after[i];
     const Shape out({sizes, in.rank()});
     const auto source = strides_of(in);
     const auto target = strides_of(out);
     start_ = 0;
-    for (size_t i = 0; i < in.rank(); ++i) start_ += before_[i] * target[i];
+    for (size_t i = 0; i < in.rank(); ++i) start_ += border_.before[i] * target[i];
     copy_ = BoxCopy(element_size_, in.sizes(), {source.data(), in.rank()},
                     {target.data(), in.rank()});
     values[out_].shape = out;
@@ -83,9 +87,9 @@ class Pad : public Operator {
     run.context.parallel_for(count, 1 << 16, [&](int64_t begin, int64_t end) {
       if (element_size_ == 4) {
         auto* numbers = reinterpret_cast<uint32_t*>(out);
-        std::fill(numbers + begin, numbers + end, pattern_);
+        std::fill(numbers + begin, numbers + end, border_.pattern);
       } else {
-        std::memset(out + begin, static_cast<int>(pattern_ & 0xFF),
+        std::memset(out + begin, static_cast<int>(border_.pattern & 0xFF),
                     static_cast<size_t>(end - begin));
       }
     });
@@ -97,9 +101,7 @@ class Pad : public Operator {
   size_t in_;
   size_t out_;
   size_t element_size_;
-  std::vector<int64_t> before_;
-  std::vector<int64_t> after_;
-  uint32_t pattern_;  // of one element
+  Border border_;
   int64_t start_ = 0;
   BoxCopy copy_;
 };

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "backends/xnnpack/runtime/subgraph.h"
+
+namespace etlab {
+
+// Windows take over the borders of zeros around what they read, also through a conversion to float
+// and back into the same numbers. Steps that nobody needs any more are left out. The results keep
+// their bits. The steps must be in order.
+void fold_borders(const PayloadGraph& graph, std::vector<Subgraph::Step>& steps);
+
+}  // namespace etlab
