@@ -13,19 +13,25 @@ using Step = Subgraph::Step;
 constexpr float kSmallestScale = 0x1p-100f;
 constexpr float kLargestScale = 0x1p100f;
 
-class Producers {
+// Who writes each value, and how many read it.
+class Values {
  public:
-  Producers(const PayloadGraph& graph, const std::vector<Step>& steps)
-      : of_value_(graph.values().size(), nullptr) {
-    for (const Step& step : steps) {
-      for (const size_t output : step.outputs) of_value_[output] = &step;
+  Values(const PayloadGraph& graph, std::vector<Step>& steps)
+      : producers_(graph.values().size(), nullptr), readers_(graph.values().size(), 0) {
+    for (size_t i = 0; i < readers_.size(); ++i) readers_[i] = graph.value(i).is_output ? 1 : 0;
+    for (Step& step : steps) {
+      for (const size_t output : step.outputs) producers_[output] = &step;
+      for (const size_t input : step.inputs) ++readers_[input];
     }
   }
   // nullptr for arguments and constants.
-  const Step* of(size_t value) const { return of_value_[value]; }
+  Step* producer(size_t value) const { return producers_[value]; }
+  // Outputs of the delegate are read by its caller.
+  int readers(size_t value) const { return readers_[value]; }
 
  private:
-  std::vector<const Step*> of_value_;
+  std::vector<Step*> producers_;
+  std::vector<int> readers_;
 };
 
 bool is_conversion(const PayloadGraph& graph, const Step* step, Datatype from, Datatype to) {
@@ -38,27 +44,39 @@ bool has_same_numbers(const Quantization& a, const Quantization& b) {
          b.channel_scales == nullptr && a.scale >= kSmallestScale && a.scale <= kLargestScale;
 }
 
-void fold_into(const PayloadGraph& graph, const Producers& producers, Step& step) {
+// Around float zeros quantization gives zero points: it may come before the border.
+void fold_through_quantization(const PayloadGraph& graph, const Values& values, Step& step,
+                               Step& conversion) {
   const size_t input = step.inputs[0];
-  const Step* before = producers.of(input);
+  const Step* bordering = values.producer(conversion.inputs[0]);
+  if (bordering == nullptr || bordering->run->border() == nullptr) return;
+  Border border = *bordering->run->border();
+  if (border.pattern != 0) return;
+  const Quantization& quantization = graph.value(input).quantization;
+  border.pattern = static_cast<uint32_t>(quantization.zero_point) & 0xFF;
+  const size_t inside = bordering->inputs[0];
+  const Step* first = values.producer(inside);
+  if (is_conversion(graph, first, Datatype::QINT8, Datatype::FP32) &&
+      has_same_numbers(quantization, graph.value(first->inputs[0]).quantization)) {
+    const size_t source = first->inputs[0];
+    if (step.run->take_border(border, source)) step.inputs[0] = source;
+    return;
+  }
+  if (values.readers(input) == 1 && step.run->take_border(border, input)) {
+    conversion.run = make_conversion(graph, inside, input);
+    conversion.inputs[0] = inside;
+  }
+}
+
+void fold_into(const PayloadGraph& graph, const Values& values, Step& step) {
+  const size_t input = step.inputs[0];
+  Step* before = values.producer(input);
   if (before == nullptr) return;
   if (const Border* border = before->run->border()) {
     if (step.run->take_border(*border, before->inputs[0])) step.inputs[0] = before->inputs[0];
-    return;
+  } else if (is_conversion(graph, before, Datatype::FP32, Datatype::QINT8)) {
+    fold_through_quantization(graph, values, step, *before);
   }
-  if (!is_conversion(graph, before, Datatype::FP32, Datatype::QINT8)) return;
-  const Step* bordering = producers.of(before->inputs[0]);
-  if (bordering == nullptr || bordering->run->border() == nullptr) return;
-  const Step* first = producers.of(bordering->inputs[0]);
-  if (!is_conversion(graph, first, Datatype::QINT8, Datatype::FP32)) return;
-  const size_t source = first->inputs[0];
-  const Quantization& quantization = graph.value(input).quantization;
-  Border border = *bordering->run->border();
-  if (border.pattern != 0 || !has_same_numbers(quantization, graph.value(source).quantization)) {
-    return;
-  }
-  border.pattern = static_cast<uint32_t>(quantization.zero_point) & 0xFF;
-  if (step.run->take_border(border, source)) step.inputs[0] = source;
 }
 
 void leave_out_unread(const PayloadGraph& graph, std::vector<Step>& steps) {
@@ -81,9 +99,9 @@ void leave_out_unread(const PayloadGraph& graph, std::vector<Step>& steps) {
 }  // namespace
 
 void fold_borders(const PayloadGraph& graph, std::vector<Step>& steps) {
-  const Producers producers(graph, steps);
+  const Values values(graph, steps);
   for (Step& step : steps) {
-    if (!step.inputs.empty()) fold_into(graph, producers, step);
+    if (!step.inputs.empty()) fold_into(graph, values, step);
   }
   leave_out_unread(graph, steps);
 }
