@@ -28,8 +28,9 @@ class MemoryCheck : public RunWatch {
   MemoryCheck(const schema::ExecutionPlan& plan, ValueTable& values, SharedState& shared_state)
       : plan_(plan), values_(values), uses_(instruction_uses(plan)),
         last_use_(last_uses(plan, uses_)), is_state_(values.size(), false),
-        is_written_by_plan_(values.size(), false), is_given_(values.size(), false),
-        is_written_(values.size(), false), view_of_(values.size()) {
+        is_written_by_plan_(values.size(), false), is_changed_by_plan_(values.size(), false),
+        is_given_(values.size(), false), is_written_(values.size(), false),
+        origin_(values.size()), view_of_(values.size()) {
     for (size_t i = 0; i < values.arenas().size(); ++i) {
       const Span<uint8_t> arena = values.arenas()[i];
       if (!arena.empty()) arenas_.push_back({i, bytes_of(arena), shared_state.arena(i) != nullptr});
@@ -40,16 +41,18 @@ class MemoryCheck : public RunWatch {
     for (const InstructionUses& uses : uses_) {
       for (const size_t value : uses.writes) {
         is_written_by_plan_[value] = is_written_by_plan_[value] || uses.kind == Kind::kPlain;
+        is_changed_by_plan_[value] = true;
       }
     }
     find_state(shared_state);
+    find_origins();
     let_views_keep_what_they_show();
   }
 
   void begin_run() override {
     owners_.clear();
     std::fill(is_written_.begin(), is_written_.end(), false);
-    std::iota(view_of_.begin(), view_of_.end(), size_t{0});
+    view_of_ = origin_;
     for (size_t i = 0; i < values_.size(); ++i) {
       if (is_state_[i]) give(i, 0);
     }
@@ -67,7 +70,7 @@ class MemoryCheck : public RunWatch {
   void before(size_t instruction) override {
     const InstructionUses& uses = uses_[instruction];
     for (const size_t value : uses.reads) require_own_bytes(value);
-    if (uses.kind == Kind::kInPlace) {
+    if (uses.kind == Kind::kInPlace && !begins_anew(uses)) {
       for (const size_t value : uses.writes) {
         if (is_state_[value] || is_written_[value]) require_own_bytes(value);
       }
@@ -88,7 +91,7 @@ class MemoryCheck : public RunWatch {
       if (uses.kind == Kind::kView) {
         if (!uses.reads.empty()) view_of_[value] = view_of_[uses.reads.front()];
       } else {
-        if (uses.kind == Kind::kPlain) view_of_[value] = value;
+        if (uses.kind == Kind::kPlain) view_of_[value] = origin_[value];
         give(value, instruction);
       }
       is_written_[value] = true;
@@ -172,6 +175,57 @@ class MemoryCheck : public RunWatch {
     }
   }
 
+  // Whether the instruction writes the first row of a result that grows row by row: what an earlier
+  // round of a loop around it left there is over.
+  bool begins_anew(const InstructionUses& uses) const {
+    if (uses.row == InstructionUses::kNoRow) return false;
+    const int64_t* row = values_.at(uses.row).get_if<int64_t>();
+    return row != nullptr && *row == 0;
+  }
+
+  // A mutable buffer that is read through views stands in the file as several values of one place
+  // and one first value: the one that instructions change is the origin of the others.
+  void find_origins() {
+    std::iota(origin_.begin(), origin_.end(), size_t{0});
+    std::vector<size_t> origins;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (is_state_[i] && is_changed_by_plan_[i]) origins.push_back(i);
+    }
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (!is_state_[i] || is_changed_by_plan_[i]) continue;
+      const auto same = std::find_if(origins.begin(), origins.end(),
+                                     [&](size_t other) { return is_same_state(other, i); });
+      if (same == origins.end()) {
+        origins.push_back(i);
+      } else {
+        origin_[i] = *same;
+      }
+    }
+  }
+
+  bool is_same_state(size_t one, size_t other) const {
+    const Bytes place = bytes_of(one);
+    const Bytes other_place = bytes_of(other);
+    if (place.begin != other_place.begin || place.end != other_place.end) return false;
+    const schema::Tensor& description = tensor_description(one);
+    const schema::Tensor& other_description = tensor_description(other);
+    const std::string_view name = state_name(description);
+    const std::string_view other_name = state_name(other_description);
+    const bool has_name = !name.empty() && !other_name.empty();
+    const uint32_t first_value = description.data_buffer_idx();
+    return first_value == other_description.data_buffer_idx() &&
+           (has_name ? name == other_name : first_value > 0);
+  }
+
+  const schema::Tensor& tensor_description(size_t value) const {
+    return *plan_.values()->Get(static_cast<uint32_t>(value))->val_as_Tensor();
+  }
+  static std::string_view state_name(const schema::Tensor& description) {
+    const auto* extra = description.extra_tensor_info();
+    const bool has_name = extra != nullptr && extra->fully_qualified_name() != nullptr;
+    return has_name ? extra->fully_qualified_name()->string_view() : std::string_view();
+  }
+
   // A value lives as long as what looks into it: views that instructions make, and planned values
   // that nothing writes and that lie within its place.
   void let_views_keep_what_they_show() {
@@ -204,7 +258,7 @@ class MemoryCheck : public RunWatch {
     const Bytes bytes = bytes_of(value);
     const Arena* arena = arena_of(bytes);
     if (arena == nullptr) return;
-    const bool may_be_view = view_of_[value] == value && !is_written_[value] &&
+    const bool may_be_view = view_of_[value] == origin_[value] && !is_written_[value] &&
                              !is_written_by_plan_[value] && !is_given_[value] && !is_state_[value];
     if (may_be_view) {
       const size_t owner = owners_.owner_of(bytes.begin);
@@ -233,9 +287,11 @@ class MemoryCheck : public RunWatch {
   std::vector<size_t> last_use_;
   std::vector<bool> is_state_;
   std::vector<bool> is_written_by_plan_;  // simply written by some instruction
+  std::vector<bool> is_changed_by_plan_;  // written in any way
   std::vector<bool> is_given_;            // an input
   std::vector<bool> is_written_;          // in this run
-  std::vector<size_t> view_of_;           // itself when it is no view
+  std::vector<size_t> origin_;            // of state, the value that owns the bytes; else itself
+  std::vector<size_t> view_of_;           // its origin when it is no view
   std::vector<Arena> arenas_;
   ByteOwners owners_;
 };

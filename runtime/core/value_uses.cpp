@@ -25,22 +25,27 @@ void add(const schema::ExecutionPlan& plan, int32_t value, Values& to) {
   }
 }
 
-InstructionUses::Kind kind_of(const schema::ExecutionPlan& plan, int32_t op) {
-  const std::string_view name =
-      plan.operators()->Get(static_cast<uint32_t>(op))->name()->string_view();
+constexpr std::string_view kCopyIndex = "executorch_prim::et_copy_index";  // (target, row, index)
+
+std::string_view name_of(const schema::ExecutionPlan& plan, int32_t op) {
+  return plan.operators()->Get(static_cast<uint32_t>(op))->name()->string_view();
+}
+
+InstructionUses::Kind kind_of(std::string_view name) {
   if (name == "executorch_prim::et_view") return InstructionUses::Kind::kView;
   // torch marks operators that update their first argument with an underscore.
-  const bool is_in_place =
-      name == "executorch_prim::et_copy_index" || (!name.empty() && name.back() == '_');
+  const bool is_in_place = name == kCopyIndex || (!name.empty() && name.back() == '_');
   return is_in_place ? InstructionUses::Kind::kInPlace : InstructionUses::Kind::kPlain;
 }
 
 // The result stands at the end of the arguments, and before it as the output argument.
 InstructionUses uses_of(const schema::ExecutionPlan& plan, const schema::KernelCall& call) {
   InstructionUses uses;
-  uses.kind = kind_of(plan, call.op_index());
+  const std::string_view name = name_of(plan, call.op_index());
+  uses.kind = kind_of(name);
   const auto number = static_cast<uint32_t>(count(call.args()));
   if (number == 0) return uses;
+  if (name == kCopyIndex && number > 2) uses.row = static_cast<size_t>(call.args()->Get(2));
   const bool is_in_place = uses.kind == InstructionUses::Kind::kInPlace;
   add(plan, call.args()->Get(is_in_place ? 0 : number - 1), uses.writes);
   Values arguments;

@@ -17,8 +17,11 @@ struct InstructionUses {
     kView,       // its result looks into its first value
   };
   Kind kind = Kind::kPlain;
+  static constexpr size_t kNoRow = static_cast<size_t>(-1);
   std::vector<size_t> reads;
   std::vector<size_t> writes;
+  // Of a result that is written row by row, the value that says which; row 0 begins it anew.
+  size_t row = kNoRow;
 };
 
 // Of every instruction of the method, in order. Lists of tensors stand as their items.

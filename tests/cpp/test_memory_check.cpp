@@ -117,6 +117,66 @@ ETLAB_TEST(memory_check_lets_loops_run) {
   CHECK_EQUAL(run(*method, {}).at(0), 5.0f);
 }
 
+// Two rounds of: rows = [x, x]; late = -x. The place of `late` is given.
+Bytes loop_in_a_loop(uint32_t late_place, bool reads_rows_at_the_end) {
+  PlanBuilder plan;
+  const int x = plan.add_planned({2}, 0);
+  const int zero = plan.add_int(0);
+  const int one = plan.add_int(1);
+  const int two = plan.add_int(2);
+  const int round = plan.add_int(0);
+  const int row = plan.add_int(0);
+  const int is_done = plan.add_bool(false);
+  const int rows = plan.add_planned({2, 2}, 16);
+  plan.tensor(rows).shape_dynamism = schema::TensorShapeDynamism::DYNAMIC_BOUND;
+  const int late = plan.add_planned({2}, late_place);
+  const int result = plan.add_planned({2, 2}, 80);
+  plan.call("executorch_prim::et_copy_index", "tensor", {rows, x, row});
+  plan.call("executorch_prim::add", "Scalar", {row, one, row});
+  plan.call("executorch_prim::eq", "Scalar", {row, two, is_done});
+  plan.jump_if_false(is_done, 0);
+  plan.call("executorch_prim::sub", "Scalar", {row, two, row});
+  plan.call("aten::neg", "out", {x, late, late});
+  if (reads_rows_at_the_end) plan.call("aten::neg", "out", {rows, result, result});
+  plan.call("executorch_prim::add", "Scalar", {round, one, round});
+  plan.call("executorch_prim::eq", "Scalar", {round, two, is_done});
+  plan.jump_if_false(is_done, 0);
+  plan.call("executorch_prim::add", "Scalar", {zero, zero, round});
+  plan.set_inputs({x});
+  plan.set_outputs({late});
+  return pack(program_of(plan));
+}
+
+ETLAB_TEST(memory_check_lets_a_loop_in_a_loop_begin_its_rows_anew) {
+  const auto program = load(loop_in_a_loop(16, false));  // over the rows, which are over by then
+  const auto method = checked(*program);
+  for (int i = 0; i < 2; ++i) CHECK(run_on(*method, {1, 2}) == (std::vector<float>{-1, -2}));
+}
+
+ETLAB_TEST(memory_check_finds_rows_that_are_overwritten_before_they_are_read) {
+  const auto program = load(loop_in_a_loop(16, true));
+  const auto method = checked(*program);
+  CHECK_ERROR(kInvalidProgram, "value 7 is read, but bytes 16 to 24 of arena 1 were given to value 8",
+              run_on(*method, {1, 2}));
+}
+
+ETLAB_TEST(memory_check_finds_rows_that_are_overwritten_while_they_grow) {
+  PlanBuilder plan;
+  const int x = plan.add_planned({2}, 0);
+  const int zero = plan.add_int(0);
+  const int one = plan.add_int(1);
+  const int rows = plan.add_planned({2, 2}, 16);
+  const int late = plan.add_planned({2}, 16);
+  plan.call("executorch_prim::et_copy_index", "tensor", {rows, x, zero});
+  plan.call("aten::neg", "out", {x, late, late});
+  plan.call("executorch_prim::et_copy_index", "tensor", {rows, x, one});
+  plan.set_inputs({x});
+  plan.set_outputs({rows, late});
+  const auto program = load(pack(program_of(plan)));
+  const auto method = checked(*program);
+  CHECK_ERROR(kInvalidProgram, "value 3 is read, but bytes 16 to 24", run_on(*method, {1, 2}));
+}
+
 ETLAB_TEST(bytes_go_to_the_last_who_got_them) {
   ByteOwners owners;
   owners.give(0, 10, 1, 0);

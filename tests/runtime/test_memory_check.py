@@ -3,8 +3,11 @@ import dataclasses
 import pytest
 import torch
 from edited_program import edit_program, edit_tensor, planned_values
+from torch._higher_order_ops import scan, while_loop
+from torch._higher_order_ops.map import map as torch_map
 
 from etlab import errors
+from etlab.exir import to_edge_transform_and_lower
 from etlab.runtime import Runtime
 from etlab.testing import assert_same
 
@@ -23,16 +26,94 @@ def test_right_plans_run_again_and_again_and_compute_the_same(load, example, com
             assert_same(got, want)
 
 
+class ViewsOfState(torch.nn.Module):
+    """Reads a buffer in other shapes, before and after it changes; another begins as it does."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(()))
+        self.register_buffer("other", torch.zeros(()))
+
+    def forward(self, x):
+        y = x + self.count.reshape(1) + self.other.reshape(1, 1)
+        self.count += 1
+        self.other += 2
+        return y, self.count.reshape(1) * 1
+
+
+def _prefix_sums(carry, rows):
+    return scan(lambda total, row: (total + row, total * row), carry, rows)
+
+
+class ScanOfScans(torch.nn.Module):
+    def forward(self, carry, blocks):
+        return scan(lambda total, rows: (_prefix_sums(total, rows)[0], total * 2), carry, blocks)
+
+
+class MapInScan(torch.nn.Module):
+    def forward(self, carry, blocks):
+        def step(total, rows):
+            scaled = torch_map(lambda row, factor: row * factor, rows, total)
+            return total + scaled.sum(0), total * 2
+
+        return scan(step, carry, blocks)
+
+
+class ScanInWhile(torch.nn.Module):
+    def forward(self, count, carry, rows):
+        return while_loop(
+            lambda count, carry, rows: count < 3,
+            lambda count, carry, rows: (count + 1, _prefix_sums(carry, rows)[0], rows.clone()),
+            (count, carry, rows),
+        )
+
+
+_CARRY, _BLOCKS = torch.tensor([1.0, -2.0, 0.5]), torch.arange(24.0).reshape(4, 2, 3) / 16
+_TRICKY = [
+    (ViewsOfState, (torch.ones(2, 3),)),
+    (ScanOfScans, (_CARRY, _BLOCKS)),
+    (MapInScan, (_CARRY, _BLOCKS)),
+    (ScanInWhile, (torch.tensor(0), _CARRY, _BLOCKS[0])),
+]
+
+
+@pytest.mark.parametrize(("kind", "inputs"), _TRICKY)
+def test_views_of_state_and_loops_in_loops_raise_no_false_alarm(kind, inputs):
+    exported = torch.export.export(kind(), inputs, strict=False)
+    program = to_edge_transform_and_lower(exported).to_executorch()
+    method = Runtime.get().load_program(program.buffer).load_method("forward", check_memory=True)
+    eager = kind()
+    for _ in range(3):
+        expected = torch.utils._pytree.tree_leaves(eager(*(one.clone() for one in inputs)))
+        found = torch.utils._pytree.tree_leaves(method(*(one.clone() for one in inputs)))
+        for got, want in zip(found, expected, strict=True):
+            assert_same(got, want)
+
+
+def test_two_buffers_of_equal_first_values_in_one_place_are_refused():
+    exported = torch.export.export(ViewsOfState(), (torch.ones(2, 3),), strict=False)
+    buffer = to_edge_transform_and_lower(exported).to_executorch().buffer
+
+    def give_states_one_place(plan):
+        for value in planned_values(plan):
+            if plan.values[value].val.data_buffer_idx:
+                plan = edit_tensor(plan, value, _at_zero)
+        return plan
+
+    program = Runtime.get().load_program(edit_program(bytes(buffer), give_states_one_place))
+    method = program.load_method("forward", check_memory=True)
+    with pytest.raises(errors.InvalidProgramError, match="memory plan: value"):
+        method(torch.ones(2, 3))
+
+
+def _at_zero(tensor):
+    allocation = dataclasses.replace(tensor.allocation_info, memory_offset_low=0)
+    return dataclasses.replace(tensor, allocation_info=allocation)
+
+
 def _all_in_one_place(plan):
     for value in planned_values(plan):
-        plan = edit_tensor(
-            plan,
-            value,
-            lambda tensor: dataclasses.replace(
-                tensor,
-                allocation_info=dataclasses.replace(tensor.allocation_info, memory_offset_low=0),
-            ),
-        )
+        plan = edit_tensor(plan, value, _at_zero)
     return plan
 
 
