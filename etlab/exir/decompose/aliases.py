@@ -153,3 +153,23 @@ def _copying(operator: OpOverload) -> OpOverload:
     if copy is None:
         raise BeyondWalkError(f"a tensor is written through a view taken by {operator}")
     return copy
+
+
+def single_views(
+    target: OpOverload, node: fx.Node, args: Any, kwargs: Any
+) -> list[tuple[Any, ...]]:
+    """The results of a splitting view as views of their own: slices or selections."""
+    parts = node.meta["val"]
+    name = target._opname
+    position = 1 if name == "unbind" else 2
+    dim = args[position] if len(args) > position else kwargs.get("dim", 0)
+    if name == "unbind":
+        return [(aten.select.int, dim, index) for index in range(len(parts))]
+    if name not in ("split", "split_with_sizes"):
+        raise BeyondWalkError(f"a tensor is written beside a view taken by {target}")
+    views, start = [], 0
+    for part in parts:
+        end = start + part.shape[dim]
+        views.append((aten.slice.Tensor, dim, start, end))
+        start = end
+    return views

@@ -160,8 +160,9 @@ class _Conversion:
                 if not is_traceable_wrapper_subclass(tensor):
                     tensor = tensor.detach().contiguous()
                 self.tensors[str(spec.target)] = tensor
-                val = self.main.fake(val.shape, val.dtype) if not val.is_contiguous() else val
-                new = self.main.placeholder(old.name, val, is_user_input=False)
+                packed = val if val.is_contiguous() else self.main.fake(val.shape, val.dtype)
+                new = self.main.placeholder(old.name, packed, is_user_input=False)
+                self.main.take_layout(new, val)
                 self.main.tensors[new] = tensor
                 self.env[old] = new
                 by_storage[place] = new
@@ -175,6 +176,7 @@ class _Conversion:
         for old, spec in zip(olds, specs, strict=True):
             if spec.kind is InputKind.USER_INPUT:
                 copied = self._contiguous_input(self.env[old])
+                self.main.take_layout(copied, old.meta.get("val"))
                 if copied is not self.env[old]:
                     self.handles[self.handles.index(self.env[old])] = copied
                     self.env[old] = copied

@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from etlab.errors import LoweringError
-from etlab.exir.decompose.aliases import Aliases, BeyondWalkError
+from etlab.exir.decompose.aliases import Aliases, BeyondWalkError, single_views
 from etlab.exir.decompose.numbers import lower_number
 from etlab.exir.decompose.operators import (
     copy_variant,
@@ -194,6 +194,20 @@ class Walk:
         """The meta value that the tensor has in eager, with eager's strides."""
         return self._eager_vals.get(tensor, tensor.meta["val"])
 
+    def take_layout(self, tensor: fx.Node, val: Any) -> None:
+        """Say that in eager `tensor` lies as `val` does."""
+        self._eager_vals[tensor] = val
+
+    def _remember_layout(self, made: Any, val: Any, given: Any) -> None:
+        """Keep the strides of eager for what a call made; what it passed on has its own."""
+        if isinstance(made, tuple) and isinstance(val, list | tuple):
+            for item, item_val in zip(made, val, strict=True):
+                self._remember_layout(item, item_val, given)
+            return
+        is_new = not any(leaf is made for leaf in pytree.tree_leaves(given))
+        if is_new and isinstance(made, fx.Node) and isinstance(val, torch.Tensor):
+            self.take_layout(made, val)
+
     # ---- bringing a call over ---------------------------------------------------------------
 
     def lower(
@@ -277,7 +291,7 @@ class Walk:
         tensor = args[0]
         node = self.emit(copy, *args, val=val, **kwargs)
         if isinstance(node.meta["val"], tuple):
-            self._split_views[node] = (tensor, _single_views(target, node, args, kwargs))
+            self._split_views[node] = (tensor, single_views(target, node, args, kwargs))
         else:
             self.aliases.add_view(node, tensor, target, args[1:], kwargs)
         return node
@@ -340,6 +354,8 @@ class Walk:
             try:
                 if isinstance(target, OpOverload):
                     env[node] = self.lower(target, args, kwargs, val)
+                    if self.shared.mutates:
+                        self._remember_layout(env[node], val, (args, kwargs))
                 elif target is operator.getitem:
                     container, index = args
                     made = container[index] if isinstance(container, tuple) else None
@@ -373,23 +389,3 @@ def _is_known_now(target: OpOverload, args: Any, kwargs: Any, val: Any) -> bool:
         and torch.Tag.nondeterministic_seeded not in target.tags
         and not val._has_symbolic_sizes_strides
     )
-
-
-def _single_views(
-    target: OpOverload, node: fx.Node, args: Any, kwargs: Any
-) -> list[tuple[Any, ...]]:
-    """The results of a splitting view as views of their own: slices or selections."""
-    parts = node.meta["val"]
-    name = target._opname
-    position = 1 if name == "unbind" else 2
-    dim = args[position] if len(args) > position else kwargs.get("dim", 0)
-    if name == "unbind":
-        return [(aten.select.int, dim, index) for index in range(len(parts))]
-    if name not in ("split", "split_with_sizes"):
-        raise BeyondWalkError(f"a tensor is written beside a view taken by {target}")
-    views, start = [], 0
-    for part in parts:
-        end = start + part.shape[dim]
-        views.append((aten.slice.Tensor, dim, start, end))
-        start = end
-    return views

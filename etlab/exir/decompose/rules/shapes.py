@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from etlab.exir.decompose.layouts import is_contiguous, is_view
 from etlab.exir.decompose.plan import rule
 from etlab.exir.decompose.walk import Walk
 
@@ -15,27 +16,13 @@ aten = torch.ops.aten
 
 def view_of(walk: Walk, tensor: fx.Node, sizes: Any, val: Any) -> fx.Node:
     """`tensor` seen with other sizes: a view of it, or a copy where eager makes one."""
-    if walk.shared.mutates and not _can_view(walk.eager_val(tensor), val):
+    if walk.shared.mutates and not is_view(walk.eager_val(tensor), val):
         return walk.emit(aten.view_copy.default, tensor, sizes, val=val)
     if tuple(val.shape) == tuple(tensor.meta["val"].shape):
         return tensor
     node = walk.emit(aten.view_copy.default, tensor, sizes, val=val)
     walk.aliases.add_view(node, tensor, aten.view.default, (sizes,), {})
     return node
-
-
-def _can_view(source: torch.Tensor, result: torch.Tensor) -> bool:
-    """Whether eager's reshape shares memory: it does when the strides allow."""
-    if source._has_symbolic_sizes_strides or source.is_contiguous():
-        return True
-    if tuple(source.shape) == tuple(result.shape):
-        return True
-    stand_in = torch.empty_strided(source.shape, source.stride(), device="meta")
-    try:
-        stand_in.view(result.shape)
-    except RuntimeError:
-        return False
-    return True
 
 
 @rule("aten.view.default", "aten._unsafe_view.default", "aten._reshape_alias.default")
@@ -145,7 +132,13 @@ def copied(walk: Walk, val: Any, tensor: fx.Node, **_: Any) -> fx.Node:
 
 
 @rule("aten.contiguous.default")
-def contiguous(walk: Walk, val: Any, tensor: fx.Node, **_: Any) -> fx.Node:
-    if walk.shared.mutates and not walk.eager_val(tensor).is_contiguous():
+def contiguous(
+    walk: Walk,
+    val: Any,
+    tensor: fx.Node,
+    *,
+    memory_format: torch.memory_format = torch.contiguous_format,
+) -> fx.Node:
+    if walk.shared.mutates and not is_contiguous(walk.eager_val(tensor), memory_format):
         return walk.emit(aten.clone.default, tensor, val=tensor.meta["val"])
     return tensor
