@@ -22,12 +22,12 @@ _LONGEST_NAME = 200
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DimensionBound:
-    """One dynamic dimension of an input.
+    """The sizes that one dimension of an input may have.
 
     Attributes:
         dimension: its place.
         low: the least size.
-        high: the largest size.
+        high: the largest size; equal to `low` in a static dimension.
         name: what the export called it; empty when it had no name.
         symbol: dimensions of one symbol move together; empty when it moves alone.
         times: the size is `times` * symbol + `plus`.
@@ -43,8 +43,13 @@ class DimensionBound:
     plus: int = 0
 
     def __str__(self) -> str:
-        """For example `1 (seq): 2..16`."""
-        return f"{self.label}: {self.low}..{self.high}"
+        """For example `1 (seq): 2..16`, or `0: 3` of a static one."""
+        return f"{self.label}: {self.sizes}"
+
+    @property
+    def sizes(self) -> str:
+        """For example `2..16`, or `3` of a static dimension."""
+        return str(self.low) if self.low == self.high else f"{self.low}..{self.high}"
 
     @property
     def label(self) -> str:
@@ -54,12 +59,12 @@ class DimensionBound:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InputBounds:
-    """The dynamic dimensions of one input.
+    """The dimensions of one input that has dynamic ones.
 
     Attributes:
         input: its place among the flat inputs.
         name: of the model's parameter.
-        dimensions: those whose size may change.
+        dimensions: all of them; files of older compilers have those only whose size may change.
     """
 
     input: int
@@ -119,10 +124,10 @@ def check_sizes(method: str, bounds: Sequence[InputBounds], inputs: Sequence[Any
             size = tensor.shape[one.dimension]
             where = f"method '{method}': input {bound.label}, dimension {one.label}"
             if not one.low <= size <= one.high:
-                raise InvalidArgumentError(
-                    f"{where}: expected {one.low}..{one.high}, got {size}; the bounds are those of"
-                    " dynamic_shapes at export"
-                )
+                way_out = "dynamic_shapes at export make it variable"
+                if one.low < one.high:
+                    way_out = "the bounds are those of dynamic_shapes at export"
+                raise InvalidArgumentError(f"{where}: expected {one.sizes}, got {size}; {way_out}")
             if one.symbol:
                 _check_equal(one, size, where, f"input {bound.label}", symbols)
 

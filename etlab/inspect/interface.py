@@ -203,7 +203,7 @@ def _bounds_text(tensor: schema.Tensor, bound: Any) -> str:
     if tensor.shape_dynamism is TensorShapeDynamism.STATIC:
         return ""
     if bound is not None:
-        return ", ".join(str(one) for one in bound.dimensions)
+        return ", ".join(str(one) for one in bound.dimensions if one.low < one.high)
     return "each up to its size"
 
 

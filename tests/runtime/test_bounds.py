@@ -43,6 +43,25 @@ def test_sizes_within_the_bounds_run(method, batch, sequence):
     assert torch.equal(method(*inputs), Sums()(*inputs))
 
 
+@pytest.mark.parametrize("width", [1, 4, 6, 0])
+def test_static_dimensions_of_dynamic_inputs_are_checked(run, method, width):
+    message = rf"input 2 \(pair_z\), dimension 1: expected 5, got {width}"
+    x, pair, flag = _inputs()
+    inputs = (x, {**pair, "z": torch.ones(3, width)}, flag)
+    for call in (lambda: method(*inputs), lambda: run.run(inputs)):
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            call()
+
+
+def test_entry_tells_every_dimension_of_dynamic_inputs(run):
+    bounds = Runtime.get().load_program(run.file.data).input_bounds("forward")
+    assert [[str(one) for one in bound.dimensions] for bound in bounds] == [
+        ["0 (batch): 0..8", "1 (seq): 2..16"],
+        ["0 (2*seq + 1): 5..33", "1: 2"],
+        ["0 (batch): 0..8", "1: 5"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [

@@ -1,9 +1,11 @@
-"""What a program's inputs may be: sizes of dynamic dimensions, written as JSON beside the program.
+"""What a program's inputs may be: sizes of dynamic inputs, written as JSON beside the program.
 
 The file format holds upper bounds only. Lower bounds, equal sizes and names of dimensions stand in
-the named data entry `etlab.inputs`, which other runtimes ignore:
+the named data entry `etlab.inputs`, which other runtimes ignore. It tells of the inputs that have a
+dynamic dimension, and of every dimension of these:
 
     {"version": 1, "methods": {"forward": [{"input": 0, "name": "x", "dimensions": [
+        {"dimension": 0, "min": 3, "max": 3},
         {"dimension": 1, "name": "seq", "min": 2, "max": 16, "symbol": "s27", "times": 1, "plus": 0}
     ]}]}}
 
@@ -46,16 +48,18 @@ def _inputs(graph: EdgeGraph) -> Iterator[dict[str, Any]]:
         example = node.meta.get("val")
         if not isinstance(example, torch.Tensor):
             continue
+        if not any(isinstance(size, torch.SymInt) for size in example.shape):
+            continue  # the program itself holds its sizes
         dimensions = [
-            _dimension(place, size, node.name, graph.range_constraints)
-            for place, size in enumerate(example.shape)
-            if isinstance(size, torch.SymInt)
+            _dimension(dimension, size, node.name, graph.range_constraints)
+            for dimension, size in enumerate(example.shape)
         ]
-        if dimensions:
-            yield {"input": place, "name": node.name, "dimensions": dimensions}
+        yield {"input": place, "name": node.name, "dimensions": dimensions}
 
 
 def _dimension(place: int, size: Any, input_name: str, ranges: Mapping[Any, Any]) -> dict[str, Any]:
+    if not isinstance(size, torch.SymInt):
+        return {"dimension": place, "min": size, "max": size}
     expression = size.node.expr
     # Here, as sympy takes a third of a second to load and static programs do without.
     from torch.utils._sympy.value_ranges import bound_sympy
