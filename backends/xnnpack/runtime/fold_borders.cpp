@@ -79,6 +79,16 @@ void fold_into(const PayloadGraph& graph, const Values& values, Step& step) {
   }
 }
 
+// Two conversions, to float and back, as one.
+void join_conversions(const PayloadGraph& graph, const Values& values, Step& step) {
+  if (!is_conversion(graph, &step, Datatype::FP32, Datatype::QINT8)) return;
+  const Step* first = values.producer(step.inputs[0]);
+  if (!is_conversion(graph, first, Datatype::QINT8, Datatype::FP32)) return;
+  const size_t source = first->inputs[0];
+  step.run = make_conversion_through_float(graph, source, step.outputs[0]);
+  step.inputs[0] = source;
+}
+
 void leave_out_unread(const PayloadGraph& graph, std::vector<Step>& steps) {
   std::vector<bool> is_read(graph.values().size());
   for (size_t i = 0; i < is_read.size(); ++i) is_read[i] = graph.value(i).is_output;
@@ -103,6 +113,7 @@ void fold_borders(const PayloadGraph& graph, std::vector<Step>& steps) {
   for (Step& step : steps) {
     if (!step.inputs.empty()) fold_into(graph, values, step);
   }
+  for (Step& step : steps) join_conversions(graph, values, step);
   leave_out_unread(graph, steps);
 }
 

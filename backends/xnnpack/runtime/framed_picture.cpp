@@ -11,7 +11,8 @@ FramedPicture::FramedPicture(const Window& window, const WindowSizes& sizes)
     : picture_w_(sizes.input_w),
       top_(window.pad_top),
       left_(window.pad_left),
-      height_((sizes.output_h - 1) * window.stride_h + (window.kernel_h - 1) * window.dilation_h + 1),
+      height_((sizes.output_h - 1) * window.stride_h +
+              (window.kernel_h - 1) * window.dilation_h + 1),
       width_((sizes.output_w - 1) * window.stride_w + window.kernel_w),
       channels_(sizes.channels) {
   if (sizes.output_pixels() == 0) {

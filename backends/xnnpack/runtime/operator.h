@@ -122,6 +122,9 @@ struct OperatorRegistration {
 
 // Converts value `from` into value `to`, types and sizes as the graph has them.
 std::unique_ptr<Operator> make_conversion(const PayloadGraph& graph, size_t from, size_t to);
+// From QINT8 to float and from there to QINT8, with the float values only in passing.
+std::unique_ptr<Operator> make_conversion_through_float(const PayloadGraph& graph, size_t from,
+                                                        size_t to);
 
 // "float32", for messages.
 const char* name_of(payload::Datatype type);

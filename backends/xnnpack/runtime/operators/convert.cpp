@@ -157,5 +157,28 @@ std::unique_ptr<Operator> make_conversion(const PayloadGraph& graph, size_t from
   fail(ErrorKind::kNotSupported, "a conversion from ", name_of(a), " to ", name_of(b));
 }
 
+std::unique_ptr<Operator> make_conversion_through_float(const PayloadGraph& graph, size_t from,
+                                                        size_t to) {
+  const Quantization& source = graph.value(from).quantization;
+  const Quantization& target = graph.value(to).quantization;
+  const float scale = source.scale;
+  const int32_t zero_point = source.zero_point;
+  const float inverse = 1.0f / target.scale;
+  const int32_t target_zero_point = target.zero_point;
+  return elementwise<int8_t, int8_t>(
+      from, to,
+      [scale, zero_point, inverse, target_zero_point](const int8_t* x, int8_t* out,
+                                                      int64_t count) {
+        constexpr int64_t kBlock = 1024;  // stays in the first-level cache
+        float numbers[kBlock];
+        const auto& kernels = ETLAB_FOR_INSTRUCTION_SET(quantized_kernels);
+        for (int64_t i = 0; i < count; i += kBlock) {
+          const int64_t block = std::min(kBlock, count - i);
+          kernels.dequantize(x + i, numbers, block, scale, zero_point);
+          kernels.quantize({numbers, out + i, block, inverse, target_zero_point});
+        }
+      });
+}
+
 ETLAB_XNNPACK_NODE(Convert, make_convert);
 }  // namespace etlab
