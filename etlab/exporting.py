@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from etlab.arguments import as_arguments, check_model
+from etlab.arguments import as_arguments, check_model, check_sample
 from etlab.choices import as_partitioners, as_quantizer
 from etlab.errors import EtlabError, ExportError, LoweringError
 from etlab.exir import stages
@@ -46,7 +46,8 @@ def export(
         name: what reports call the model; its class name by default.
 
     Raises:
-        InvalidArgumentError: `model` is no module, or there are no inputs.
+        InvalidArgumentError: `model` is no module, there are no inputs, or the model does not take
+            a calibration sample.
         ExportError: `torch.export` refuses the model; the cause is chained.
         LoweringError: the compiler or the quantizer refuses the exported program.
         NotFoundError: no partitioner or quantizer has the given name.
@@ -63,6 +64,8 @@ def export(
     listener = stages.StageListener(outer.on_start, outer.should_stop)
     with stages.listen(listener):
         exported = _export(model, inputs, dynamic_shapes)
+        for index, sample in enumerate(samples):
+            check_sample(exported, sample, f"calibration sample {index}", with_sizes=False)
         quantized = None
         if chosen is not None:
             request = QuantizeRequest(model, exported, inputs, samples, dynamic_shapes)

@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from etlab import display
-from etlab.arguments import as_arguments
+from etlab.arguments import as_arguments, check_sample
 from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.exir.stages import StageListener, listen
 from etlab.inspect.program_file import ProgramFile
@@ -115,11 +115,15 @@ class ExportRun:
                 "device:aarch64-qemu" (see `etlab.devices`).
 
         Raises:
-            InvalidArgumentError: there is no such path in this run.
+            InvalidArgumentError: there is no such path in this run, or the exported program takes
+                other inputs.
             EtlabError: the path refuses or fails; state starts afresh in every call.
         """
         sample = as_arguments(inputs, "run")
-        with self._paths([path])[path]() as call:
+        chosen = self._paths([path])[path]
+        if path in ("exported", "quantized"):
+            check_sample(self.exported, sample, "run")
+        with chosen() as call:
             flat = call(sample)
         tree = self.exported.call_spec.out_spec
         return _pytree.tree_unflatten(flat, tree) if tree is not None else flat
@@ -141,10 +145,16 @@ class ExportRun:
             paths: which paths to compare; by default all that this run has. Devices
                 ("device:aarch64-qemu") are compared when they are named.
             metrics: names of metrics; all by default.
+
+        Raises:
+            InvalidArgumentError: the exported program does not take such inputs.
         """
         from etlab.numerics.parity import as_samples, compare
 
         samples = list(self.calibration) if inputs is None else as_samples(inputs)
+        if inputs is not None:
+            for sample in samples:
+                check_sample(self.exported, sample, "parity")
         names = list(paths) if paths is not None else self.paths
         if reference not in names:
             names.insert(0, reference)

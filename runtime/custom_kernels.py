@@ -77,11 +77,20 @@ def load_kernels(path: str | Path) -> list[str]:
 
     Raises:
         AccessError: the file cannot be loaded; the message is the system's.
-        InvalidArgumentError: it exports no kernels.
+        InvalidArgumentError: `path` is no path, or the file exports no kernels.
         NotSupportedError: it was built for another etlab.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidArgumentError(
+            f"load_kernels: expected the path of a shared library, got {type(path).__name__}"
+        )
+    name = os.fspath(path)
+    if Path(name).exists():
+        name = str(
+            Path(name).absolute()
+        )  # the system looks for a bare name among its own libraries
     try:
-        library = ctypes.CDLL(os.fspath(path))
+        library = ctypes.CDLL(name)
     except OSError as error:
         raise AccessError(f"load_kernels: {error}") from error
     try:
@@ -139,6 +148,12 @@ def kernel_name(operator: Any) -> str:
     )
 
 
+class _WrongResultError(InvalidArgumentError):
+    """A kernel returned what is no tensor; the message says all, the traceback is etlab's own."""
+
+    needs_no_traceback = True  # asked for by `fail_with_traceback` of the bindings
+
+
 def _on_flat_values(name: str, function: Callable[..., Any]) -> Callable[[list[Any]], Any]:
     keywords = _keyword_only(function)
 
@@ -149,10 +164,13 @@ def _on_flat_values(name: str, function: Callable[..., Any]) -> Callable[[list[A
             returned = function(*positional, **named)
         if isinstance(returned, torch.Tensor) or not isinstance(returned, list | tuple):
             returned = [returned]
-        outputs = [
-            as_tensor(output, f"kernel {name}, output {index}")
-            for index, output in enumerate(returned)
-        ]
+        try:
+            outputs = [
+                as_tensor(output, f"kernel {name}, output {index}")
+                for index, output in enumerate(returned)
+            ]
+        except InvalidArgumentError as error:
+            raise _WrongResultError(str(error)) from None
         return [describe_tensor(output) for output in outputs], outputs
 
     return run

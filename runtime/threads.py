@@ -3,6 +3,8 @@
 from etlab.errors import InvalidArgumentError
 from etlab.runtime import _native
 
+_MOST_THREADS = 1024  # as in runtime/core/threads.cpp; larger numbers need not fit there
+
 
 def thread_count() -> int:
     """How many threads kernels may use; the number of physical processors until it is set."""
@@ -19,4 +21,6 @@ def set_thread_count(count: int) -> None:
         raise InvalidArgumentError(
             f"thread count: expected a whole number, got {type(count).__name__} {count!r}"
         )
+    if not 1 <= count <= _MOST_THREADS:
+        raise InvalidArgumentError(f"thread count: expected 1 to {_MOST_THREADS}, got {count}")
     _native.set_thread_count(count)

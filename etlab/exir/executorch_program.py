@@ -48,7 +48,8 @@ class ExecutorchBackendConfig:
 
     Attributes:
         passes: passes to run on the edge graphs before anything else.
-        memory_planning_pass: how memory is planned: one for all methods, or one by method name.
+        memory_planning_pass: how memory is planned: one for all methods, or one by method name;
+            None is the default.
             A planner's name is short for `MemoryPlanningPass(memory_planning_algo=name)`.
         emit_stacktrace: store where in the model each instruction came from.
         extract_delegate_segments: store delegates behind the FlatBuffer, not inside.
@@ -63,9 +64,9 @@ class ExecutorchBackendConfig:
     """
 
     passes: list[Any] = field(default_factory=list)
-    memory_planning_pass: MemoryPlanningPass | str | Mapping[str, MemoryPlanningPass | str] = (
-        MemoryPlanningPass()  # noqa: RUF009 (frozen)
-    )
+    memory_planning_pass: (
+        MemoryPlanningPass | str | Mapping[str, MemoryPlanningPass | str] | None
+    ) = MemoryPlanningPass()  # noqa: RUF009 (frozen)
     emit_stacktrace: bool = False
     extract_delegate_segments: bool = True
     segment_alignment: int = 128
@@ -95,7 +96,7 @@ class ExecutorchBackendConfig:
             chosen = chosen.get(method, MemoryPlanningPass())
         if isinstance(chosen, str):
             chosen = MemoryPlanningPass(memory_planning_algo=chosen)
-        return chosen
+        return chosen if chosen is not None else MemoryPlanningPass()
 
 
 class ExecutorchProgramManager:

@@ -213,8 +213,15 @@ def load(path: str | Path) -> ProgramFile:
 
     Raises:
         AccessError: the file cannot be read.
+        InvalidArgumentError: `path` is no path.
         InvalidProgramError: it is damaged, foreign or too new.
     """
+    if not isinstance(path, str | Path):
+        is_data = isinstance(path, bytes | bytearray | memoryview)
+        raise InvalidArgumentError(
+            f"load: expected the path of a .pte file, got {type(path).__name__}"
+            + ("; for the bytes of a program write etlab.ProgramFile(data)" if is_data else "")
+        )
     source = Path(path)
     try:
         data = source.read_bytes()

@@ -42,6 +42,9 @@ void fail_with_traceback(const char* what, const py::error_already_set& error) {
     PyErr_SetInterrupt();  // the caller's signal check raises it again
     fail(ErrorKind::kInterrupted, "interrupted");
   }
+  if (py::hasattr(error.value(), "needs_no_traceback")) {
+    fail(ErrorKind::kInvalidArgument, py::str(error.value()).cast<std::string>());
+  }
   std::string text;
   try {
     const py::list lines = py::module_::import("traceback")

@@ -56,6 +56,9 @@ Span<const uint8_t> segments_of(Span<const uint8_t> file, uint64_t flatbuffer_en
 FileLayout read_file_header(Span<const uint8_t> file) {
   ETLAB_CHECK(file.size() >= kHeaderOffset, kInvalidProgram, "program: ", file.size(),
               " bytes are too few for a .pte file; it is empty or cut short: copy or export it again");
+  ETLAB_CHECK(!has_text(file, kIdentifierOffset, kTensorIdentifier), kInvalidProgram,
+              "program: this is a .ptd file, the tensors that some program keeps outside of its "
+              "file; load the .pte that was exported with it and give this file as data_path");
   ETLAB_CHECK(has_text(file, kIdentifierOffset, kIdentifier), kInvalidProgram,
               "program: bytes 4 to 8 are '", printable(file.subspan(kIdentifierOffset, 4)),
               "', a .pte file has '", kIdentifier, "' there");

@@ -204,6 +204,11 @@ def test_a_plan_of_a_wrong_planner_is_refused() -> None:
         lower(Mlp(), seeded(2, 5), memory_planning_pass=planning)
 
 
+def test_no_planning_pass_means_the_default() -> None:
+    plain = lower(Mlp(), seeded(2, 5))
+    assert lower(Mlp(), seeded(2, 5), memory_planning_pass=None).buffer == plain.buffer
+
+
 def test_planning_can_differ_by_method() -> None:
     exported = torch.export.export(Mlp(), (seeded(2, 5),), strict=False)
     config = ExecutorchBackendConfig(memory_planning_pass={"a": "naive"})

@@ -32,6 +32,22 @@ def test_files_that_are_no_programs_are_refused(tmp_path):
         etlab.load(tmp_path / "absent.pte")
 
 
+@pytest.mark.parametrize("value", [b"bytes", 3, None])
+def test_what_is_no_path_is_refused_in_words(value):
+    with pytest.raises(
+        InvalidArgumentError, match=f"path of a .pte file, got {type(value).__name__}"
+    ):
+        etlab.load(value)
+
+
+def test_file_of_external_tensors_is_told_from_a_program(tmp_path):
+    (tmp_path / "weights.ptd").write_bytes(b"\x10\0\0\0FT01FH01" + bytes(64))
+    with pytest.raises(
+        InvalidProgramError, match=r"this is a \.ptd file.* give this file as data_path"
+    ):
+        etlab.load(tmp_path / "weights.ptd")
+
+
 def test_blank_constants_keep_the_program_and_its_length(run):
     blank = without_constants(run.file.data)
     assert len(blank) == len(run.file.data)

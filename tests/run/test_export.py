@@ -109,6 +109,12 @@ def test_model_that_cannot_be_exported_says_why(picture):
         etlab.export(lambda x: x, (picture,))
 
 
+@pytest.mark.parametrize("samples", [[3], [(3,)], [(torch.ones(1),)]])
+def test_calibration_that_the_model_does_not_take_is_refused_in_words(classifier, picture, samples):
+    with pytest.raises(InvalidArgumentError, match=r"calibration sample 0: .* 0.*: expected "):
+        etlab.export(classifier, picture, quantizer="int8-weights", calibration=samples)
+
+
 def test_training_mode_is_noted(picture):
     run = etlab.export(nn.Sequential(nn.Flatten(), nn.Dropout(0.5)).train(), (picture,))
     assert "training mode" in run.notes[0]

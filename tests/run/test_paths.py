@@ -56,6 +56,26 @@ def test_named_results_come_back_as_the_models_classes():
         assert torch.equal(found.high.indices, torch.tensor([4, 3]))
 
 
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (torch.ones(1, 5), r"input 0 \(input\), dimension 1: expected 4, got 5"),
+        (torch.ones(9, 4), r"input 0 \(input\), dimension 0: expected 0..8, got 9"),
+        (torch.ones(4), r"input 0 \(input\): expected 2 dimensions, got 1"),
+        (torch.ones(1, 4, dtype=torch.int32), r"expected torch.float32, got torch.int32"),
+        ((torch.ones(1, 4), 3), r"expected 1 input as at export, got 2"),
+        ((3,), r"input 0 \(input\): expected a Tensor, got int 3"),
+    ],
+)
+def test_inputs_that_the_export_does_not_take_are_refused_in_words(inputs, message):
+    shapes = {"input": {0: torch.export.Dim("batch", max=8)}}
+    run = etlab.export(nn.Linear(4, 2).eval(), torch.ones(3, 4), dynamic_shapes=shapes)
+    with pytest.raises(InvalidArgumentError, match=message):
+        run.run(inputs, path="exported")
+    with pytest.raises(InvalidArgumentError, match=message):
+        run.parity(inputs)
+
+
 def test_unknown_path_lists_the_paths_of_the_run(plain, picture):
     with pytest.raises(InvalidArgumentError, match="eager, exported, native, official"):
         plain.run(picture, path="quantized")

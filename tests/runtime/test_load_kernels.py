@@ -76,6 +76,16 @@ def test_compiled_kernels_of_a_library_run(library):
         Runtime.get().load_program(run.file.data).load_method("forward")
 
 
+def test_library_in_the_current_folder_is_found_by_its_name(library, monkeypatch):
+    monkeypatch.chdir(library.parent)
+    assert load_kernels(library.name) == ["tests_compiled::scale.out"]
+
+
+def test_what_is_no_path_is_refused_in_words():
+    with pytest.raises(errors.InvalidArgumentError, match="the path of a shared library, got int"):
+        load_kernels(3)
+
+
 def test_other_files_are_refused_in_words(tmp_path):
     with pytest.raises(errors.AccessError, match=r"load_kernels: .*missing"):
         load_kernels(tmp_path / "missing.so")

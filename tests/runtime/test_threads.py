@@ -157,8 +157,9 @@ def test_thread_count_can_change_while_a_method_runs(long_method):
     thread.join()
     runtime.set_thread_count(before)
     assert_same(result[0], expected)
-    with pytest.raises(errors.InvalidArgumentError, match="thread count"):
-        runtime.set_thread_count(0)
+    for count in (0, 1025, 2**70, "a", 2.0, True):
+        with pytest.raises(errors.InvalidArgumentError, match="thread count"):
+            runtime.set_thread_count(count)
 
 
 def test_results_do_not_depend_on_the_thread_count(long_method):
