@@ -100,10 +100,11 @@ class ExportRun:
     @functools.cached_property
     def file(self) -> ProgramFile:
         """The program as a file in memory."""
-        return ProgramFile(bytes(self.program.buffer), name=f"{self.name}.pte")
+        outside = self.program.data_files()
+        return ProgramFile(bytes(self.program.buffer), name=f"{self.name}.pte", tensor_data=outside)
 
     def save(self, path: str | Path) -> Path:
-        """Write the .pte file; returns where."""
+        """Write the .pte file, and .ptd files beside it; returns where the former is."""
         return self.file.save(path)
 
     def run(self, inputs: Any, path: str = "native") -> Any:
@@ -210,7 +211,7 @@ class ExportRun:
             inputs = self.calibration[0] if self.calibration else self.example_inputs
         flat = flatten_arguments(as_arguments(inputs, "delegation"))
         nodes = self.program.instruction_nodes(method)
-        return seconds_of_nodes(self.file.data, method, nodes, flat, runs=runs)
+        return seconds_of_nodes(self.file.program, method, nodes, flat, runs=runs)
 
     def size(self) -> "SizeReport":
         """What fills the file."""
@@ -245,9 +246,11 @@ class ExportRun:
         makers = {
             "eager": lambda: ways.module_path("eager", self.model),
             "exported": lambda: ways.exported_path("exported", self.exported),
-            "native": lambda: ways.native_path(self.file.data),
+            "native": lambda: ways.native_path(self.file.data, tensor_data=self.file.tensor_data),
             "official": lambda: ways.official_path(
-                self.file.data, ways.flatten_arguments(self.example_inputs)
+                self.file.data,
+                ways.flatten_arguments(self.example_inputs),
+                tensor_data=self.file.tensor_data,
             ),
         }
         if self.quantized is not None:
@@ -255,7 +258,9 @@ class ExportRun:
             makers["quantized"] = lambda: ways.exported_path("quantized", quantized)
         for name in names:
             if name.startswith(ways.DEVICE_PREFIX):
-                makers[name] = functools.partial(ways.device_path, name, self.file.data)
+                makers[name] = functools.partial(
+                    ways.device_path, name, self.file.data, tensor_data=self.file.tensor_data
+                )
         if unknown := [name for name in names if name not in makers]:
             raise InvalidArgumentError(
                 f"no path {', '.join(map(repr, unknown))} in this run: choose from "

@@ -60,11 +60,17 @@ class MethodMeta:
 class Program:
     @staticmethod
     def load_file(
-        path: str | bytes, tensor_files: Sequence[str | bytes] = (), map: bool = False
+        path: str | bytes,
+        tensor_files: Sequence[str | bytes] = (),
+        map: bool = False,
+        tensor_data: Sequence[bytes] = (),
     ) -> Program: ...
     @staticmethod
     def load_bytes(
-        data: bytes, tensor_files: Sequence[str | bytes] = (), map: bool = False
+        data: bytes,
+        tensor_files: Sequence[str | bytes] = (),
+        map: bool = False,
+        tensor_data: Sequence[bytes] = (),
     ) -> Program: ...
     @property
     def method_names(self) -> list[str]: ...

@@ -5,7 +5,7 @@ import functools
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from etlab.errors import InvalidArgumentError, NotSupportedError, OperatorMissingError
 from etlab.runtime import _native
@@ -18,6 +18,7 @@ from etlab.runtime.threads import set_thread_count, thread_count
 _OWN_NAMESPACES = {"aten", "dim_order_ops", "executorch_prim", "quantized_decomposed", "etlab"}
 
 ProgramSource = bytes | bytearray | memoryview | BinaryIO | Path | str
+TensorData = Path | str | bytes | bytearray | memoryview
 
 
 class Verification(enum.Enum):
@@ -165,7 +166,7 @@ class Runtime:
         verification: Verification = Verification.InternalConsistency,
         enable_etdump: bool = False,
         debug_buffer_size: int = 0,
-        data_path: Path | str | Sequence[Path | str] | None = None,
+        data_path: TensorData | Sequence[TensorData] | None = None,
         memory_map: bool = False,
     ) -> Program:
         """Load a .pte program.
@@ -176,7 +177,8 @@ class Runtime:
             verification: accepted for ExecuTorch's sake; programs are always verified in full.
             enable_etdump: not supported yet; `Method.trace` records events in memory.
             debug_buffer_size: not supported yet; see `enable_etdump`.
-            data_path: the .ptd file, or files, with what the program keeps outside.
+            data_path: the .ptd file, or files, with what the program keeps outside: paths, or the
+                files' bytes.
             memory_map: map the files instead of reading it: less memory for large models, but they
                 must not be rewritten in place while the program is in use.
 
@@ -193,28 +195,19 @@ class Runtime:
             raise NotSupportedError(
                 "ETDump is not supported yet; record events with Method.trace(results=True)"
             )
-        if data_path is None:
-            tensor_files = []
-        elif isinstance(data_path, str | Path):
-            tensor_files = [_native_path(data_path, "data_path")]
-        elif isinstance(data_path, Sequence):
-            tensor_files = [_native_path(path, "data_path") for path in data_path]
-        else:
-            raise InvalidArgumentError(
-                f"data_path: expected a path or a list of paths, got {type(data_path).__name__}"
-            )
+        paths, contents = _tensor_files(data_path)
         if isinstance(data, str | Path):
             path = _native_path(data, "load_program")
-            return Program(_native.Program.load_file(path, tensor_files, memory_map))
+            return Program(_native.Program.load_file(path, paths, memory_map, contents))
         if isinstance(data, bytes | bytearray | memoryview):
-            return Program(_native.Program.load_bytes(bytes(data), tensor_files, memory_map))
+            return Program(_native.Program.load_bytes(bytes(data), paths, memory_map, contents))
         if hasattr(data, "read"):
             content = data.read()
             if isinstance(content, str):
                 raise InvalidArgumentError(
                     "load_program: the file is open as text; open it with mode 'rb'"
                 )
-            return Program(_native.Program.load_bytes(bytes(content), tensor_files, memory_map))
+            return Program(_native.Program.load_bytes(bytes(content), paths, memory_map, contents))
         raise InvalidArgumentError(
             "load_program: expected a path, bytes or an open binary file, got"
             f" {type(data).__name__}"
@@ -223,6 +216,26 @@ class Runtime:
 
 def _is_memory_checked(asked: bool | None) -> bool:
     return os.environ.get("ETLAB_CHECK_MEMORY") == "1" if asked is None else asked
+
+
+def _tensor_files(
+    given: TensorData | Sequence[TensorData] | None,
+) -> tuple[list[bytes], list[bytes]]:
+    """Paths and contents of .ptd files."""
+    items: Sequence[TensorData]
+    if given is None:
+        items = ()
+    elif isinstance(given, str | Path | bytes | bytearray | memoryview):
+        items = (given,)
+    elif isinstance(given, Sequence):
+        items = cast(Sequence[TensorData], given)  # a sequence of bytes objects, not of numbers
+    else:
+        raise InvalidArgumentError(
+            f"data_path: expected a path or a list of paths, got {type(given).__name__}"
+        )
+    buffers = (bytes, bytearray, memoryview)
+    paths = [_native_path(item, "data_path") for item in items if not isinstance(item, buffers)]
+    return paths, [bytes(item) for item in items if isinstance(item, buffers)]
 
 
 def _native_path(path: Path | str, what: str) -> bytes:

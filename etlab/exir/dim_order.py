@@ -62,6 +62,7 @@ def _settle(
         copy.node, copy.target = argument.node, argument.target
         if argument.role is Role.CONSTANT:
             copy.role, copy.data = Role.CONSTANT, argument.data
+            copy.external_tag = argument.external_tag
         else:
             assert copy.spec is not None
             arguments = [argument, False, list(copy.spec.dim_order), copy]

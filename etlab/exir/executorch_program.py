@@ -3,7 +3,7 @@
 schedule (out variants)  ->  casts  ->  layouts  ->  views  ->  memory plan  ->  emit  ->  file
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -14,7 +14,6 @@ from etlab.errors import (
     AccessError,
     InvalidArgumentError,
     NotFoundError,
-    NotSupportedError,
 )
 from etlab.exir.casts import insert_casts
 from etlab.exir.dim_order import settle_layouts
@@ -24,6 +23,7 @@ from etlab.exir.emit.emitter import Emission, EmitOptions, emit_program
 from etlab.exir.emit.file import FileImage, assemble
 from etlab.exir.emit.input_bounds import input_bounds
 from etlab.exir.emit.schema import Program
+from etlab.exir.external import ExternalConstants, mark_external
 from etlab.exir.graph import copy_edge_graph, mutated_targets
 from etlab.exir.memory.plan import MemoryPlan
 from etlab.exir.memory.planning import (
@@ -57,7 +57,11 @@ class ExecutorchBackendConfig:
         constant_tensor_alignment: of each constant; 16 bytes by default.
         delegate_alignment: of each delegate's bytes; 16 by default.
         remove_view_copy: let views share memory instead of copying.
-        external_constants: not served yet: constants go into the program.
+        external_constants: store the constants of the model outside of the program, in the file
+            `_default_external_constant.ptd`; or a function from a placeholder node of an edge graph
+            to the name of the file that holds it, without `.ptd`, or None for the program. What is
+            a constant of the code (lifted tensors) or held by a delegate stays in the program.
+        external_mutable_weights: store the weights that the graph returns gradients of so.
         emit_mutable_buffer_names: store the names of state tensors.
         extended_operators: allow operators that only etlab's runtime has kernels for; attention and
             recurrent layers then stay whole.
@@ -73,16 +77,17 @@ class ExecutorchBackendConfig:
     constant_tensor_alignment: int | None = None
     delegate_alignment: int | None = None
     remove_view_copy: bool = True
-    external_constants: bool | Callable[..., Any] = False
+    external_constants: ExternalConstants = False
+    external_mutable_weights: bool = False
     emit_mutable_buffer_names: bool = False
     extended_operators: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is not served."""
-        if self.external_constants:
-            raise NotSupportedError(
-                "external_constants is not supported yet; leave it False, the constants are stored"
-                " in the program"
+        if not isinstance(self.external_constants, bool) and not callable(self.external_constants):
+            raise InvalidArgumentError(
+                "external_constants must be True, False or a function from a node to a file name,"
+                f" not {self.external_constants!r}"
             )
         for name in ("segment_alignment", "constant_tensor_alignment", "delegate_alignment"):
             value = getattr(self, name)
@@ -131,7 +136,7 @@ class ExecutorchProgramManager:
             InvalidArgumentError: a weight was changed in place since the program was made.
         """
         if self._buffer is None:
-            self._check_unchanged()
+            self._emission.check_unchanged()
             self._buffer = self._image.to_bytes()
         return self._buffer
 
@@ -145,9 +150,34 @@ class ExecutorchProgramManager:
         """Size of the file."""
         return self._image.nbytes
 
+    @property
+    def _tensor_data(self) -> dict[str, bytes]:
+        """Content of the .ptd files that the program needs, by ExecuTorch's names (no suffix)."""
+        self._emission.check_unchanged()
+        return {tag: image.to_bytes() for tag, image in self._emission.external.images()}
+
+    def data_files(self) -> dict[str, bytes]:
+        """Content of the .ptd files that the program needs, by file name.
+
+        Raises:
+            InvalidArgumentError: a weight was changed in place since the program was made.
+        """
+        return {tensor_file_name(tag): data for tag, data in self._tensor_data.items()}
+
+    def write_tensor_data_to_file(self, outdir: str | Path) -> None:
+        """Write the .ptd files that the program needs into the folder `outdir`.
+
+        Raises:
+            InvalidArgumentError: a weight was changed in place since the program was made.
+            AccessError: the place cannot be written; the message says why.
+        """
+        self._emission.check_unchanged()
+        for tag, image in self._emission.external.images():
+            _write(Path(outdir) / tensor_file_name(tag), image)
+
     def write_to_file(self, open_file: IO[bytes]) -> None:
         """Write the program to a file opened in binary mode, without assembling it in memory."""
-        self._check_unchanged()
+        self._emission.check_unchanged()
         self._image.write(open_file)
 
     def save(self, path: str | Path) -> None:
@@ -162,13 +192,8 @@ class ExecutorchProgramManager:
             raise InvalidArgumentError(
                 f"a program's file name must end with .pte, not {path.name!r}"
             )
-        self._check_unchanged()
-        try:
-            with path.open("wb") as file:
-                self._image.write(file)
-        except OSError as error:
-            folder = "" if path.parent.is_dir() else f"; the folder {path.parent} does not exist"
-            raise AccessError(f"cannot write '{path}': {error.strerror}{folder}") from error
+        self._emission.check_unchanged()
+        _write(path, self._image)
 
     def exported_program(self, method_name: str = "forward") -> Any:
         """The method's edge graph as an `ExportedProgram`."""
@@ -208,9 +233,19 @@ class ExecutorchProgramManager:
             raise NotFoundError(f"there is no method '{method}'; the program has: {names}")
         return table[method]
 
-    def _check_unchanged(self) -> None:
-        self._emission.constants.check_unchanged()
-        self._emission.state.check_unchanged()
+
+def tensor_file_name(tag: str) -> str:
+    """The name of the .ptd file that a tag stands for."""
+    return f"{tag}.ptd"
+
+
+def _write(path: Path, image: FileImage) -> None:
+    try:
+        with path.open("wb") as file:
+            image.write(file)
+    except OSError as error:
+        folder = "" if path.parent.is_dir() else f"; the folder {path.parent} does not exist"
+        raise AccessError(f"cannot write '{path}': {error.strerror}{folder}") from error
 
 
 def _owners(graph: EdgeGraph) -> dict[fx.Node, str]:
@@ -272,6 +307,9 @@ def lower_to_executorch(
             extract_delegate_segments=config.extract_delegate_segments,
             constant_alignment=config.constant_tensor_alignment or 16,
             delegate_alignment=config.delegate_alignment or 16,
+            external_alignment=max(
+                config.segment_alignment, config.constant_tensor_alignment or 16
+            ),
         )
         pairs = {name: (schedules[name], memory[name]) for name in schedules}
         emission = emit_program(pairs, constant_methods or {}, options, input_bounds(graphs))
@@ -290,6 +328,12 @@ def _schedule(
         graph, extended_operators=config.extended_operators, shared_state=shared_state
     )
     schedule.name = name
+    mark_external(
+        schedule,
+        graph,
+        config.external_constants,
+        mutable_weights=config.external_mutable_weights,
+    )
     insert_casts(schedule)
     settle_layouts(schedule)
     mark_unplanned(schedule, config.planning_of(name))

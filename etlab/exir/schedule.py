@@ -41,6 +41,7 @@ class Value:
         node: the graph node that made it.
         target: fully qualified name of a parameter or buffer.
         is_planned: whether the method's own arenas hold it.
+        external_tag: of a constant, the .ptd file that holds it; None for the program itself.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Value:
     node: fx.Node | None = None
     target: str | None = None
     is_planned: bool = True
+    external_tag: str | None = None
 
     @property
     def root(self) -> "Value":

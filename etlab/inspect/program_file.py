@@ -1,5 +1,6 @@
 """`ProgramFile`: a .pte file, ours or the official exporter's, with the same views."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,10 +30,12 @@ class ProgramFile:
     Attributes:
         data: the whole file.
         name: file name for titles.
+        tensor_data: the .ptd files with what the program keeps outside: content by file name.
     """
 
     data: bytes = field(repr=False)
     name: str = "program.pte"
+    tensor_data: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     @cached_property
     def program(self) -> "Program":
@@ -43,7 +46,7 @@ class ProgramFile:
         """
         from etlab.runtime import Runtime
 
-        return Runtime.get().load_program(self.data)
+        return Runtime.get().load_program(self.data, data_path=[*self.tensor_data.values()])
 
     @cached_property
     def content(self) -> "ProgramData":
@@ -140,21 +143,27 @@ class ProgramFile:
             raise InvalidArgumentError(
                 f"{self.name}: no method '{method}'; there are: {', '.join(self.methods)}"
             )
-        loaded = Runtime.get().load_program(self.data).load_method(method)
+        loaded = (
+            Runtime.get()
+            .load_program(self.data, data_path=[*self.tensor_data.values()])
+            .load_method(method)
+        )
         assert loaded is not None
         return list(loaded.execute(list(inputs) if isinstance(inputs, tuple) else [inputs]))
 
     def save(self, path: str | Path) -> Path:
-        """Write the file; returns where.
+        """Write the file, and its .ptd files beside it under their names; returns where.
 
         Raises:
             AccessError: the place cannot be written.
         """
         target = Path(path)
-        try:
-            target.write_bytes(self.data)
-        except OSError as error:
-            raise AccessError(f"cannot write '{path}': {error.strerror}") from error
+        beside = {target.with_name(name): data for name, data in self.tensor_data.items()}
+        for place, data in {target: self.data, **beside}.items():
+            try:
+                place.write_bytes(data)
+            except OSError as error:
+                raise AccessError(f"cannot write '{place}': {error.strerror}") from error
         return target
 
     def size(self) -> "SizeReport":
@@ -206,14 +215,19 @@ class ProgramFile:
         return f"ProgramFile({self.name}, {display.format_bytes(len(self.data))})"
 
 
-def load(path: str | Path) -> ProgramFile:
+def load(path: str | Path, *, data: str | Path | Sequence[str | Path] | None = None) -> ProgramFile:
     """Open a .pte file, whoever wrote it, and verify it in full.
 
     `file.notes` says where the file is known to differ from the model in eager.
 
+    Args:
+        path: of the program.
+        data: the .ptd file, or files, with what the program keeps outside. A program that misses
+            them can be looked at, not run.
+
     Raises:
-        AccessError: the file cannot be read.
-        InvalidArgumentError: `path` is no path.
+        AccessError: a file cannot be read.
+        InvalidArgumentError: `path` is no path, or two of `data` have the same name.
         InvalidProgramError: it is damaged, foreign or too new.
     """
     if not isinstance(path, str | Path):
@@ -222,11 +236,20 @@ def load(path: str | Path) -> ProgramFile:
             f"load: expected the path of a .pte file, got {type(path).__name__}"
             + ("; for the bytes of a program write etlab.ProgramFile(data)" if is_data else "")
         )
-    source = Path(path)
-    try:
-        data = source.read_bytes()
-    except OSError as error:
-        raise AccessError(f"cannot read '{path}': {error.strerror}") from error
-    file = ProgramFile(data, name=source.name)
+    paths = [data] if isinstance(data, str | Path) else list(data or ())
+    outside = {Path(one).name: _read(one) for one in paths}
+    if len(outside) < len(paths):
+        raise InvalidArgumentError(
+            "load: two of the data files have the same name; rename one: a folder that the program"
+            " is saved to can hold only one of them"
+        )
+    file = ProgramFile(_read(path), name=Path(path).name, tensor_data=outside)
     _ = file.program
     return file
+
+
+def _read(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise AccessError(f"cannot read '{path}': {error.strerror}") from error

@@ -4,13 +4,14 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from etlab.errors import InvalidArgumentError, NotFoundError
+from etlab.errors import InvalidArgumentError
 from etlab.exir import stages
 from etlab.numerics.stopping import interruptible
+from etlab.runtime import Program
 
 
 def seconds_of_nodes(
-    program: bytes, method_name: str, nodes: Sequence[str], inputs: Sequence[Any], *, runs: int
+    program: Program, method_name: str, nodes: Sequence[str], inputs: Sequence[Any], *, runs: int
 ) -> dict[str, float]:
     """Run a method and give the median time of each node that has instructions.
 
@@ -18,7 +19,7 @@ def seconds_of_nodes(
     before the others is not measured.
 
     Args:
-        program: bytes of a .pte file.
+        program: with its data.
         method_name: which method.
         nodes: which node every instruction came from; `ExecutorchProgramManager.instruction_nodes`.
         inputs: flat, as `Method.execute` takes them.
@@ -28,13 +29,9 @@ def seconds_of_nodes(
         InvalidArgumentError: `runs` is less than one.
         EtlabError: the program refuses or fails.
     """
-    from etlab.runtime import Runtime
-
     if runs < 1:
         raise InvalidArgumentError(f"runs must be at least 1, not {runs}")
-    method = Runtime.get().load_program(program).load_method(method_name)
-    if method is None:
-        raise NotFoundError(f"the program has no method '{method_name}'")
+    method = program.new_method(method_name)
     found: dict[str, list[float]] = {}
     with stages.stage("profile"), interruptible(method.interrupt):
         method.execute(list(inputs))

@@ -5,6 +5,7 @@ It reads requests from its standard input and answers on the descriptor that was
 then a `torch.save` of plain values and tensors:
 
     {"load": uint8 tensor, "method": str}  -> {"ok": True, "version": str}
+        with "tensor_data": uint8 tensor, the content of a .ptd file
     {"execute": [values]}                  -> {"ok": True, "outputs": [values]}
     {"backends": True}                     -> {"ok": True, "backends": [str]}
     anything that fails                    -> {"ok": False, "reason": str}
@@ -15,7 +16,9 @@ import io
 import os
 import struct
 import sys
+import tempfile
 from importlib import metadata
+from pathlib import Path
 from typing import Any, BinaryIO
 
 
@@ -59,7 +62,9 @@ def main() -> None:
                 if b"quantized_decomposed" in program_bytes:
                     with contextlib.suppress(ImportError):  # registers the quantized operators
                         import executorch.kernels.quantized  # noqa: F401
-                program = Runtime.get().load_program(program_bytes)
+                with tempfile.TemporaryDirectory() as folder:
+                    data = _write_tensor_data(folder, request)
+                    program = Runtime.get().load_program(program_bytes, **data)
                 method = program.load_method(request["method"])
                 answer = {"ok": True, "version": metadata.version("executorch")}
             elif "backends" in request:
@@ -75,6 +80,15 @@ def main() -> None:
             answer = {"ok": False, "reason": f"{type(error).__name__}: {error}"}
         sys.stderr.flush()
         write_message(answers, answer)
+
+
+def _write_tensor_data(folder: str, request: dict[str, Any]) -> dict[str, str]:
+    """The argument that gives a program its .ptd file, which this runtime takes by path."""
+    if "tensor_data" not in request:
+        return {}
+    path = Path(folder) / "data.ptd"
+    path.write_bytes(request["tensor_data"].numpy().tobytes())
+    return {"data_path": str(path)}
 
 
 def _own(value: Any) -> Any:

@@ -45,6 +45,7 @@ class OfficialRuntime:
         program: bytes of a .pte file.
         method: name of the method to load.
         timeout: seconds after which an answer is given up and the child is ended.
+        tensor_data: bytes of the .ptd file that the program needs.
 
     Raises:
         PathAbsentError: `executorch` is not installed.
@@ -52,7 +53,14 @@ class OfficialRuntime:
         OfficialRuntimeError: the runtime does not load the program.
     """
 
-    def __init__(self, program: bytes, *, method: str = "forward", timeout: float = 300.0) -> None:
+    def __init__(
+        self,
+        program: bytes,
+        *,
+        method: str = "forward",
+        timeout: float = 300.0,
+        tensor_data: bytes | None = None,
+    ) -> None:
         """Start the child and load the program."""
         if not is_available():
             raise PathAbsentError(ABSENT)
@@ -71,7 +79,7 @@ class OfficialRuntime:
             env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"},
         )
         try:
-            self.load(program, method=method)
+            self.load(program, method=method, tensor_data=tensor_data)
         except BaseException as error:
             missing = []
             if backends and isinstance(error, OfficialRuntimeError) and self.is_alive:
@@ -88,16 +96,18 @@ class OfficialRuntime:
         """Whether the child can still be asked."""
         return self._child.poll() is None
 
-    def load(self, program: bytes, *, method: str = "forward") -> None:
+    def load(
+        self, program: bytes, *, method: str = "forward", tensor_data: bytes | None = None
+    ) -> None:
         """Load another program into the same child, in place of the one before.
 
         Raises:
             OfficialRuntimeError: the runtime does not load it.
         """
-        content = torch.zeros(0, dtype=torch.uint8)
-        if program:
-            content = torch.frombuffer(bytearray(program), dtype=torch.uint8)
-        self.version = str(self._ask({"load": content, "method": method})["version"])
+        request = {"load": _as_tensor(program), "method": method}
+        if tensor_data is not None:
+            request["tensor_data"] = _as_tensor(tensor_data)
+        self.version = str(self._ask(request)["version"])
 
     def execute(self, inputs: Sequence[Any]) -> list[Any]:
         """Run the method on flat inputs; the flat outputs are the caller's own.
@@ -177,6 +187,12 @@ class OfficialRuntime:
         own = [line for line in own if not re.search(r"\] arg \d+ with type id", line)]
         errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
         return "; ".join(line[:300] for line in (own or errors)[-3:])
+
+
+def _as_tensor(content: bytes) -> torch.Tensor:
+    if not content:
+        return torch.zeros(0, dtype=torch.uint8)
+    return torch.frombuffer(bytearray(content), dtype=torch.uint8)
 
 
 def _needs_of(program: bytes, method: str) -> tuple[set[str], set[str]]:

@@ -2,7 +2,7 @@
 
 import contextlib
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -13,7 +13,7 @@ from torch.utils import _pytree
 from etlab.errors import InterruptedExecutionError, NotFoundError
 from etlab.exir import stages
 from etlab.numerics.official import OfficialRuntime, OfficialRuntimeError
-from etlab.numerics.parity import OpenPath, PathAbsentError
+from etlab.numerics.parity import OpenPath, PathAbsentError, PathNotApplicableError
 from etlab.numerics.stopping import interruptible
 
 Path = Callable[[], AbstractContextManager[OpenPath]]
@@ -57,14 +57,23 @@ def exported_path(name: str, exported: ExportedProgram) -> Path:
     return opened
 
 
-def native_path(program: bytes, method: str = "forward") -> Path:
-    """Our runtime, in this process."""
+def native_path(
+    program: bytes, method: str = "forward", *, tensor_data: Mapping[str, bytes] | None = None
+) -> Path:
+    """Our runtime, in this process.
+
+    Args:
+        program: bytes of a .pte file.
+        method: the method's name.
+        tensor_data: the .ptd files that the program needs, by name.
+    """
 
     @contextlib.contextmanager
     def opened() -> Iterator[OpenPath]:
         from etlab.runtime import Runtime
 
-        loaded = Runtime.get().load_program(program).load_method(method)
+        outside = [*(tensor_data or {}).values()]
+        loaded = Runtime.get().load_program(program, data_path=outside).load_method(method)
         if loaded is None:
             raise NotFoundError(f"the program has no method '{method}'")
 
@@ -78,7 +87,12 @@ def native_path(program: bytes, method: str = "forward") -> Path:
 
 
 def official_path(
-    program: bytes, example: Sequence[Any], method: str = "forward", timeout: float = 300.0
+    program: bytes,
+    example: Sequence[Any],
+    method: str = "forward",
+    timeout: float = 300.0,
+    *,
+    tensor_data: Mapping[str, bytes] | None = None,
 ) -> Path:
     """ExecuTorch's runtime, in a child process.
 
@@ -88,12 +102,20 @@ def official_path(
             takes other strides without a word and computes something else.
         method: the method's name.
         timeout: seconds for one answer.
+        tensor_data: the .ptd file that the program needs, by name; its Python API takes one.
     """
 
     @contextlib.contextmanager
     def opened() -> Iterator[OpenPath]:
+        outside = [*(tensor_data or {}).values()]
+        if len(outside) > 1:
+            raise PathNotApplicableError(
+                f"the official runtime's Python API takes one .ptd file, the program needs"
+                f" {', '.join(tensor_data or {})}"
+            )
         with stages.stage("start official"):
-            runtime = OfficialRuntime(program, method=method, timeout=timeout)
+            data = outside[0] if outside else None
+            runtime = OfficialRuntime(program, method=method, timeout=timeout, tensor_data=data)
         stopped = False
 
         def stop() -> None:
@@ -118,7 +140,14 @@ def official_path(
     return opened
 
 
-def device_path(name: str, program: bytes, method: str = "forward", timeout: float = 300.0) -> Path:
+def device_path(
+    name: str,
+    program: bytes,
+    method: str = "forward",
+    timeout: float = 300.0,
+    *,
+    tensor_data: Mapping[str, bytes] | None = None,
+) -> Path:
     """`etlab-run` on a device, which is found by its name in `etlab.devices`.
 
     Args:
@@ -126,10 +155,16 @@ def device_path(name: str, program: bytes, method: str = "forward", timeout: flo
         program: bytes of a .pte file.
         method: the method's name.
         timeout: seconds for one answer.
+        tensor_data: the .ptd files that the program needs; none are sent yet.
     """
 
     @contextlib.contextmanager
     def opened() -> Iterator[OpenPath]:
+        if tensor_data:
+            raise PathNotApplicableError(
+                "a device is sent the program only, and this one keeps constants outside; export it"
+                " without external_constants"
+            )
         devices = importlib.import_module("etlab.devices")
         try:
             with stages.stage(f"start {name}"):

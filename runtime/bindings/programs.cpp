@@ -5,6 +5,7 @@
 #include "runtime/core/error.h"
 #include "runtime/core/method_meta.h"
 #include "runtime/core/program.h"
+#include "runtime/core/tensor_file.h"
 
 namespace py = pybind11;
 
@@ -26,32 +27,52 @@ const char* kind_name(ValueKind kind) {
 }
 
 using Paths = std::vector<std::string>;
+using Contents = std::vector<py::bytes>;
 
-std::vector<std::unique_ptr<const TensorFile>> load_tensor_files(const Paths& paths, bool map) {
+Span<const uint8_t> bytes_of(const py::bytes& data) {
+  const auto view = static_cast<std::string_view>(data);
+  return {reinterpret_cast<const uint8_t*>(view.data()), view.size()};
+}
+
+// Files by path, and files that are in memory, which the program must keep a reference to.
+std::vector<std::unique_ptr<const TensorFile>> load_tensor_files(
+    const Paths& paths, const std::vector<Span<const uint8_t>>& contents, bool map) {
   std::vector<std::unique_ptr<const TensorFile>> files;
   for (const std::string& path : paths) {
     files.push_back(TensorFile::load(map ? map_file(path) : read_file(path)));
   }
+  for (const Span<const uint8_t>& content : contents) {
+    files.push_back(TensorFile::load(view_memory(content)));
+  }
   return files;
 }
 
+std::vector<Span<const uint8_t>> spans_of(const Contents& contents) {
+  std::vector<Span<const uint8_t>> spans;
+  for (const py::bytes& content : contents) spans.push_back(bytes_of(content));
+  return spans;
+}
+
 std::unique_ptr<ProgramHandle> load_file(const std::string& path, const Paths& tensor_files,
-                                         bool map) {
-  py::gil_scoped_release release;
+                                         bool map, const Contents& tensor_data) {
+  const auto spans = spans_of(tensor_data);
+  std::unique_ptr<const Program> program;
+  {
+    py::gil_scoped_release release;
+    program = Program::load(map ? map_file(path) : read_file(path),
+                            load_tensor_files(tensor_files, spans, map));
+  }
   return std::make_unique<ProgramHandle>(
-      ProgramHandle{Program::load(map ? map_file(path) : read_file(path),
-                                  load_tensor_files(tensor_files, map)),
-                    py::object()});
+      ProgramHandle{std::move(program), py::cast(tensor_data)});
 }
 
 // bytes cannot change, so what was verified stays verified; the program keeps a reference.
 std::unique_ptr<ProgramHandle> load_bytes(const py::bytes& data, const Paths& tensor_files,
-                                          bool map) {
-  const auto view = static_cast<std::string_view>(data);
-  auto source = view_memory({reinterpret_cast<const uint8_t*>(view.data()), view.size()});
+                                          bool map, const Contents& tensor_data) {
+  auto files = load_tensor_files(tensor_files, spans_of(tensor_data), map);
   return std::make_unique<ProgramHandle>(
-      ProgramHandle{Program::load(std::move(source), load_tensor_files(tensor_files, map)),
-                    py::object(data)});
+      ProgramHandle{Program::load(view_memory(bytes_of(data)), std::move(files)),
+                    py::make_tuple(data, tensor_data)});
 }
 
 }  // namespace
@@ -89,9 +110,9 @@ void bind_programs(py::module_& module) {
       .def_readonly("output_spec", &MethodMeta::output_spec);
   py::class_<ProgramHandle>(module, "Program")
       .def_static("load_file", &load_file, py::arg("path"), py::arg("tensor_files") = Paths(),
-                  py::arg("map") = false)
+                  py::arg("map") = false, py::arg("tensor_data") = Contents())
       .def_static("load_bytes", &load_bytes, py::arg("data"), py::arg("tensor_files") = Paths(),
-                  py::arg("map") = false)
+                  py::arg("map") = false, py::arg("tensor_data") = Contents())
       .def_property_readonly(
           "method_names",
           [](const ProgramHandle& self) { return self.program->method_names(); })

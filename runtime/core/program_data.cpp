@@ -75,7 +75,8 @@ Span<const uint8_t> ProgramData::external(std::string_view key, const Tensor& li
     if (file->has(key)) return file->tensor(key, like);
   }
   fail(ErrorKind::kNotFound, "external tensor '", key, "' is in none of the ", external_.size(),
-       " tensor files; give the .ptd file of the program as data_path");
+       " tensor files that were given; pass the .ptd file that was saved with the program"
+       " (load_program: data_path, etlab.load: data, command line: --data)");
 }
 
 Span<const uint8_t> ProgramData::get(std::string_view key) const {

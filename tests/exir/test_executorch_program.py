@@ -224,7 +224,7 @@ def test_memory_of_inputs_and_outputs_can_be_the_callers() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"external_constants": True}, {"segment_alignment": 100}, {"delegate_alignment": 0}],
+    [{"external_constants": "weights"}, {"segment_alignment": 100}, {"delegate_alignment": 0}],
 )
 def test_options_that_are_not_served_are_refused(options: dict[str, object]) -> None:
     with pytest.raises((NotSupportedError, InvalidArgumentError), match=next(iter(options))):

@@ -43,7 +43,7 @@ def test_weights_come_from_the_tensor_file(external, memory_map):
 
 def test_missing_tensor_file_names_the_tensor(external):
     program = Runtime.get().load_program(external[0])
-    with pytest.raises(errors.NotFoundError, match=r"'linear.*give the .ptd file of the program"):
+    with pytest.raises(errors.NotFoundError, match=r"'linear.*pass the .ptd file that was saved"):
         program.load_method("forward")
 
 

@@ -8,6 +8,7 @@ from etlab.errors import InvalidArgumentError, LoweringError
 from etlab.exir.emit import schema
 from etlab.exir.emit.constants import DataTable
 from etlab.exir.emit.enums import DataLocation
+from etlab.exir.emit.external import ExternalData
 from etlab.exir.emit.file import Segment
 from etlab.exir.emit.method import constant_plan, emit_method
 from etlab.exir.memory.planning import PlannedMemory
@@ -24,6 +25,7 @@ class EmitOptions:
         extract_delegate_segments: store delegates behind the FlatBuffer, not inside.
         constant_alignment: of each constant, in bytes.
         delegate_alignment: of each delegate's bytes.
+        external_alignment: of each constant outside of the program.
     """
 
     emit_stacktrace: bool = False
@@ -31,6 +33,7 @@ class EmitOptions:
     extract_delegate_segments: bool = True
     constant_alignment: int = 16
     delegate_alignment: int = 16
+    external_alignment: int = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,12 @@ class Emission:
     segments: list[Segment]
     constants: DataTable
     state: DataTable
+    external: ExternalData
+
+    def check_unchanged(self) -> None:
+        """Assert that no stored tensor was written since; see `DataTable`."""
+        for table in (self.constants, self.state, self.external):
+            table.check_unchanged()
 
 
 def emit_program(
@@ -77,6 +86,7 @@ class _Shared:
         self.emit_mutable_buffer_names = options.emit_mutable_buffer_names
         self.constants = DataTable(options.constant_alignment)
         self.state = DataTable(options.constant_alignment)
+        self.external = ExternalData(options.external_alignment)
         self._options = options
         self._delegates: dict[bytes, int] = {}
         self._named: dict[str, bytes] = dict(named_data)
@@ -118,7 +128,7 @@ class _Shared:
             mutable_data_segments=mutable,
             named_data=tuple(self._place_named(segments)),
         )
-        return Emission(program, segments, self.constants, self.state)
+        return Emission(program, segments, self.constants, self.state, self.external)
 
     def _place_named(self, segments: list[Segment]) -> list[schema.NamedData]:
         """One segment per distinct content; several names, and a constant, may share it."""

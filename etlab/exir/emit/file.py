@@ -87,16 +87,7 @@ def assemble(
     Returns:
         The file, and the program with its table of segments.
     """
-    places: list[DataSegment] = []
-    end = 0
-    for segment in segments:
-        if segment.within is not None:
-            holder, offset = segment.within
-            places.append(DataSegment(places[holder].offset + offset, segment.size))
-            continue
-        start = _align(end, max(alignment, segment.alignment))
-        places.append(DataSegment(start, segment.size))
-        end = start + segment.size
+    places, end = place_segments(segments, alignment)
     program = dataclasses.replace(program, segments=tuple(places))
     has_header = end > 0
     flatbuffer = write_flatbuffer(
@@ -111,6 +102,31 @@ def assemble(
     base = _align(len(flatbuffer), largest)
     header = _HEADER.pack(_HEADER_MAGIC, _HEADER.size, len(flatbuffer), base, end)
     flatbuffer[_HEADER_START : _HEADER_START + len(header)] = header
+    return image_of(flatbuffer, base, segments, places), program
+
+
+def place_segments(segments: Sequence[Segment], alignment: int) -> tuple[list[DataSegment], int]:
+    """Where each segment lies behind the first one's start, and the end of the last."""
+    places: list[DataSegment] = []
+    end = 0
+    for segment in segments:
+        if segment.within is not None:
+            holder, offset = segment.within
+            places.append(DataSegment(places[holder].offset + offset, segment.size))
+            continue
+        start = _align(end, max(alignment, segment.alignment))
+        places.append(DataSegment(start, segment.size))
+        end = start + segment.size
+    return places, end
+
+
+def image_of(
+    flatbuffer: bytes | bytearray,
+    base: int,
+    segments: Sequence[Segment],
+    places: Sequence[DataSegment],
+) -> FileImage:
+    """A file of a FlatBuffer and segments, whose places count from byte `base`."""
     chunks: list[Any] = [bytes(flatbuffer)]
     position = len(flatbuffer)
     for place, segment in zip(places, segments, strict=True):
@@ -126,7 +142,7 @@ def assemble(
         if position < base + place.offset + place.size:
             chunks.append(bytes(base + place.offset + place.size - position))
             position = base + place.offset + place.size
-    return FileImage(tuple(chunks), position), program
+    return FileImage(tuple(chunks), position)
 
 
 def read_program(data: bytes | bytearray | memoryview) -> ProgramData:

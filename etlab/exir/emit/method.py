@@ -1,5 +1,6 @@
 """Emits one method: its values, operators, delegates and instructions."""
 
+import dataclasses
 from typing import Any, Protocol
 
 import torch
@@ -8,6 +9,8 @@ from torch.utils import _pytree as pytree
 from etlab.errors import InternalError, LoweringError, MemoryPlanError
 from etlab.exir.emit import schema
 from etlab.exir.emit.constants import DataTable
+from etlab.exir.emit.enums import TensorDataLocation
+from etlab.exir.emit.external import ExternalData
 from etlab.exir.emit.frames import frames_of
 from etlab.exir.emit.nesting import tree_text
 from etlab.exir.emit.scalar_type import scalar_type_of
@@ -27,6 +30,7 @@ class Shared(Protocol):
     emit_mutable_buffer_names: bool
     constants: DataTable
     state: DataTable
+    external: ExternalData
 
     def delegate(self, module: Any) -> schema.BackendDelegate:
         """The entry of a lowered module."""
@@ -176,11 +180,25 @@ class _MethodEmitter:
         if root.role is Role.CONSTANT:
             assert root.data is not None
             assert root.spec is not None
+            if root.external_tag is not None:
+                return self._external_entry(value, root)
             index = self._shared.constants.add(root.data, root.spec.dim_order, _name(root))
             return tensor_entry(value, index)
         if not root.is_planned:
             return tensor_entry(value, 0)
         return self._planned_entry(value, root)
+
+    def _external_entry(self, value: Value, root: Value) -> schema.Tensor:
+        assert root.data is not None
+        assert root.spec is not None
+        assert root.external_tag is not None
+        name = _name(root)
+        own = f"{self._schedule.name}.{name}"
+        key = self._shared.external.add(root.external_tag, root.data, root.spec, name=name, own=own)
+        extra = schema.ExtraTensorInfo(
+            fully_qualified_name=key, location=TensorDataLocation.EXTERNAL
+        )
+        return dataclasses.replace(tensor_entry(value, 0), extra_tensor_info=extra)
 
     def _number_entry(self, value: Value) -> schema.KernelTypes:
         table = ValueTable()

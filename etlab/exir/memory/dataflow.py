@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from etlab.exir.emit import schema
 from etlab.exir.emit.dump import operator_name
+from etlab.exir.emit.enums import TensorDataLocation
 from etlab.exir.emit.scalar_type import ITEM_SIZES
 
 _MOST_WORK = 20_000_000  # instructions times values; larger programs are not looked through
@@ -179,7 +180,11 @@ class _Flow:
 
     def _has_first_value(self, index: int) -> bool:
         tensor = self.values[index]
-        return isinstance(tensor, schema.Tensor) and tensor.data_buffer_idx > 0
+        if not isinstance(tensor, schema.Tensor):
+            return False
+        extra = tensor.extra_tensor_info
+        is_external = extra is not None and extra.location is TensorDataLocation.EXTERNAL
+        return is_external or tensor.data_buffer_idx > 0
 
     def _flat(self, indices: Iterable[int]) -> list[int]:
         """Value indices with lists of tensors opened."""

@@ -1,7 +1,10 @@
+import dataclasses
+
 import torch
 from exir.lowering import Function, lower, seeded
 
 from etlab.exir.emit import schema
+from etlab.exir.emit.enums import TensorDataLocation
 from etlab.exir.emit.file import read_program
 from etlab.exir.emit.scalar_type import ScalarType
 from etlab.exir.memory.dataflow import clobbered_values, unwritten_values
@@ -89,6 +92,16 @@ def test_state_without_a_first_value_is_found() -> None:
         update = _call(1, 2, 1)  # in place
         plan = _plan(values, [_call(0, 1, 2, 2), update], outputs=(2,))
         assert unwritten_values(plan) == expected
+
+
+def test_state_that_begins_as_an_external_tensor_has_a_first_value() -> None:
+    outside = schema.ExtraTensorInfo(
+        fully_qualified_name="state", location=TensorDataLocation.EXTERNAL
+    )
+    state = dataclasses.replace(_tensor(16).val, extra_tensor_info=outside)
+    values = [_tensor(0), schema.EValue(state), _tensor(32)]
+    plan = _plan(values, [_call(0, 1, 2, 2), _call(1, 2, 1)], outputs=(2,))
+    assert unwritten_values(plan) == []
 
 
 def test_our_control_flow_overwrites_nothing() -> None:
