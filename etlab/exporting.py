@@ -1,5 +1,6 @@
 """`etlab.export`: from a module to an `ExportRun` in one call."""
 
+import warnings
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +17,11 @@ from etlab.quantize import Quantizer, QuantizeRequest
 from etlab.refusals import explain
 from etlab.run import ExportRun
 
+_DROPOUT = (
+    "the program holds dropout in training mode, and a native run will refuse it: the runtime draws"
+    " no random numbers for it; call model.eval() before the export"
+)
+
 
 def export(
     model: torch.nn.Module,
@@ -31,7 +37,8 @@ def export(
 ) -> ExportRun:
     """Export, quantize, lower and emit a model, and keep every stage.
 
-    The model is not changed.
+    The model is not changed. What the user should know stands in the run's notes; dropout in
+    training mode, which no native run accepts, is warned of besides.
 
     Args:
         model: a module in eval mode.
@@ -73,6 +80,10 @@ def export(
         delegated, program = _lower(
             quantized or exported, partitioners, transform_passes, backend_config
         )
+    notes = tuple(_notes(model, program))
+    if _draws_dropout(program):
+        warnings.warn(_DROPOUT, stacklevel=2)
+        notes += (_DROPOUT,)
     return ExportRun(
         name=name or type(model).__name__,
         model=model,
@@ -85,7 +96,7 @@ def export(
         partitioner=_label(partitioner),
         quantizer=_label(quantizer),
         seconds=MappingProxyType(dict(listener.seconds)),
-        notes=tuple(_notes(model, program)),
+        notes=notes,
         transform_passes=tuple(transform_passes),
     )
 
@@ -147,6 +158,15 @@ def _label(choice: Any) -> str:
     if isinstance(choice, str):
         return choice
     return str(getattr(choice, "name", type(choice).__name__))
+
+
+def _draws_dropout(program: Any) -> bool:
+    plans = program.executorch_program.execution_plan or ()
+    return any(
+        operator.name == "aten::native_dropout"
+        for plan in plans
+        for operator in plan.operators or ()
+    )
 
 
 def _notes(model: torch.nn.Module, program: Any) -> list[str]:

@@ -14,6 +14,7 @@ from etlab.runtime import _native
 from etlab.runtime.bounds import InputBounds, check_sizes
 from etlab.runtime.metadata import MethodMeta
 from etlab.runtime.nesting import flatten_inputs, parse_nesting, unflatten_outputs
+from etlab.runtime.overlaps import check_apart
 from etlab.runtime.tensors import (
     allocate_tensor,
     as_tensor,
@@ -146,6 +147,7 @@ class Method:
         for index in self._updated:
             if index < len(given):
                 check_writable(given[index], f"method '{self.name}', input {index}")
+        check_apart({i: values[i] for i in self._updated if i < len(values)}, self.name)
         described = [
             describe_tensor(value) if isinstance(value, torch.Tensor) else value for value in values
         ]
@@ -171,6 +173,7 @@ class Method:
         for place in updates.values():
             if place < len(flat):
                 check_writable(flat[place], f"method '{self.name}', input {place}")
+        check_apart({i: flat[i] for i in updates.values() if i < len(flat)}, self.name)
         outputs = self.execute(flat)
         for output, place in updates.items():
             write_back(outputs[output], flat[place])

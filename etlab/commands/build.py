@@ -7,6 +7,7 @@ The result is a CMake package (`find_package(etlab)`) with the program `bin/etla
 import argparse
 
 from etlab.commands._lines import StatusLine
+from etlab.commands._numbers import count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FOLDER", help="default: build/devices/TARGET")
     parser.add_argument("--target", default="host", help="host (default) or aarch64")
     parser.add_argument("--source", metavar="FOLDER", help="the checkout with the C++ sources")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="compilers at once")
+    parser.add_argument("--jobs", type=count, default=2, metavar="N", help="compilers at once")
 
 
 def run(arguments: argparse.Namespace) -> int:

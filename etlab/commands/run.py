@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from etlab import display
+from etlab.commands._numbers import count
 from etlab.devices.values import load_tensor, save_events, save_outputs
 from etlab.errors import AccessError, EtlabError, InvalidArgumentError, NotFoundError
 from etlab.runtime import Method, MethodMeta, Program, Runtime, TraceEvent, set_thread_count
@@ -40,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the time of every instruction; events.csv in the folder of --outputs",
     )
-    parser.add_argument("--runs", type=_count, default=1, metavar="N", help="of every call")
-    parser.add_argument("--threads", type=_count, metavar="N", help="of kernels")
+    parser.add_argument("--runs", type=count, default=1, metavar="N", help="of every call")
+    parser.add_argument("--threads", type=count, metavar="N", help="of kernels")
     parser.add_argument("--map", action="store_true", help="map the file instead of reading it")
     parser.add_argument("--list", action="store_true", help="print the instructions")
     parser.add_argument(
@@ -81,13 +82,6 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.outputs:
             save_events(events, Path(arguments.outputs) / "events.csv")
     return 0
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 1, got '{text}'")
-    return number
 
 
 def _default_method(program: Program) -> str:

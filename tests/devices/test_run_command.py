@@ -10,6 +10,7 @@ import torch
 from devices.programs import Command, Counter, Mlp, export
 
 import etlab
+from etlab.commands import main
 from etlab.devices.values import array_to_tensor, load_events, load_outputs, tensor_to_array
 
 
@@ -153,6 +154,22 @@ def test_what_is_wrong_is_said_in_words(command: Command, tmp_path: Path) -> Non
 def test_a_wrong_command_line_has_an_exit_code_of_its_own(command: Command) -> None:
     for words in [[], ["a.pte", "--runs", "0"], ["a.pte", "--runs"], ["a.pte", "--colour"]]:
         assert command(words).code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "a.pte", "--runs", "x"],
+        ["run", "a.pte", "--threads", "0"],
+        ["build", "--jobs", "0"],
+        ["build", "--jobs", "-1"],
+    ],
+)
+def test_counts_that_are_none_are_refused_in_words(words, capsys):
+    with pytest.raises(SystemExit):
+        main(words)
+    expected = f"expected a whole number from 1, got '{words[-1]}'"
+    assert expected in capsys.readouterr().err
 
 
 def _header(text: str, version: int = 1, length: int | None = None) -> bytes:

@@ -10,6 +10,7 @@ from etlab.errors import (
     InterruptedExecutionError,
     InvalidArgumentError,
     NotFoundError,
+    NotSupportedError,
 )
 from etlab.exir.stages import StageListener, listen
 
@@ -116,7 +117,10 @@ def test_calibration_that_the_model_does_not_take_is_refused_in_words(classifier
 
 
 def test_training_mode_is_noted(picture):
-    run = etlab.export(nn.Sequential(nn.Flatten(), nn.Dropout(0.5)).train(), (picture,))
+    with pytest.warns(UserWarning, match="dropout in training mode, and a native run will refuse"):
+        run = etlab.export(nn.Sequential(nn.Flatten(), nn.Dropout(0.5)).train(), (picture,))
+    with pytest.raises(NotSupportedError, match=r"model\.eval\(\)"):
+        run.run(picture)
     assert "training mode" in run.notes[0]
     assert "training mode" in run._repr_html_()
 

@@ -3,6 +3,8 @@ import pytest
 import torch
 
 from etlab import errors
+from etlab.exir import to_edge_transform_and_lower
+from etlab.runtime import Runtime
 from etlab.testing import assert_same
 
 
@@ -127,14 +129,55 @@ def _read_only(x):
         lambda x: np.broadcast_to(np.float32(1), (2, 3)),
         lambda x: torch.ones(1, 3).expand(2, 3),
         lambda x: np.lib.stride_tricks.as_strided(np.ones(3, np.float32), (2, 3), (0, 4)),
+        lambda x: np.lib.stride_tricks.as_strided(np.ones(4, np.float32), (2, 3), (4, 4)),
+        lambda x: torch.ones(4).as_strided((2, 3), (1, 1)),
+        lambda x: torch.ones(9).as_strided((2, 3), (4, 2)),
     ],
-    ids=["read-only", "broadcast", "expanded", "overlapping"],
+    ids=["read-only", "broadcast", "expanded", "overlapping", "sliding", "strided", "crossing"],
 )
 def test_input_that_cannot_take_the_update_is_refused_before_the_run(load, example, convert):
     _, (total, x), _ = example("update")
     method = load("update", "etlab").load_method("forward")
     with pytest.raises(errors.InvalidArgumentError, match="input 0: the model updates it in place"):
         method(convert(total), x)
+
+
+class TwoUpdates(torch.nn.Module):
+    def forward(self, first, second):
+        first.add_(1)
+        second.mul_(3)
+        return first + second
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(slice(6), slice(6)), (slice(6), slice(5, 11)), (slice(6), slice(2, 14, 2))]
+)
+def test_two_inputs_that_are_updated_over_one_another_are_refused(two_updates, one, other):
+    whole = torch.arange(24.0)
+    first, second = (whole[part].unflatten(0, (2, 3)) for part in (one, other))
+    kept = first.clone()
+    with pytest.raises(errors.InvalidArgumentError, match="inputs 0 and 1: the model updates both"):
+        two_updates(first, second)
+    assert torch.equal(first, kept)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(slice(6), slice(6, 12)), (slice(0, 12, 2), slice(1, 12, 2))]
+)
+def test_two_inputs_that_are_updated_side_by_side_run(two_updates, one, other):
+    whole = torch.arange(24.0)
+    first, second = (whole[part].unflatten(0, (2, 3)) for part in (one, other))
+    expected = whole.clone()
+    first_expected, second_expected = (expected[part].unflatten(0, (2, 3)) for part in (one, other))
+    assert torch.equal(two_updates(first, second), TwoUpdates()(first_expected, second_expected))
+    assert torch.equal(whole, expected)
+
+
+@pytest.fixture(scope="module")
+def two_updates():
+    exported = torch.export.export(TwoUpdates(), (torch.ones(2, 3), torch.ones(2, 3)))
+    program = to_edge_transform_and_lower(exported).to_executorch()
+    return Runtime.get().load_program(program.buffer).load_method("forward")
 
 
 def test_failed_run_leaves_the_input_that_it_would_update(load, example):
