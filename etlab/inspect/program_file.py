@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from etlab import display
 from etlab.errors import AccessError, InvalidArgumentError, NotFoundError
 from etlab.exir.emit.dump import dump_program
+from etlab.exir.external import DEFAULT_TAG
 from etlab.exir.memory.from_program import plan_of_program
 
 if TYPE_CHECKING:
@@ -152,19 +153,31 @@ class ProgramFile:
         return list(loaded.execute(list(inputs) if isinstance(inputs, tuple) else [inputs]))
 
     def save(self, path: str | Path) -> Path:
-        """Write the file, and its .ptd files beside it under their names; returns where.
+        """Write the file, and its .ptd files beside it; returns where.
+
+        A .ptd file keeps the name that was chosen for it; one without such a name is called as the
+        program, so that two programs in one folder have each their own.
 
         Raises:
             AccessError: the place cannot be written.
         """
         target = Path(path)
-        beside = {target.with_name(name): data for name, data in self.tensor_data.items()}
-        for place, data in {target: self.data, **beside}.items():
+        for place, data in {target: self.data, **self._beside(target)}.items():
             try:
                 place.write_bytes(data)
             except OSError as error:
                 raise AccessError(f"cannot write '{place}': {error.strerror}") from error
         return target
+
+    def _beside(self, target: Path) -> dict[Path, bytes]:
+        """Where each .ptd file goes when the program goes to `target`."""
+        files = dict(self.tensor_data)
+        own = target.with_suffix(".ptd").name
+        candidates = (Path(self.name).with_suffix(".ptd").name, f"{DEFAULT_TAG}.ptd")
+        unnamed = next((name for name in candidates if name in files), None)
+        if unnamed is not None and own not in files:
+            files[own] = files.pop(unnamed)
+        return {target.with_name(name): data for name, data in files.items()}
 
     def size(self) -> "SizeReport":
         """What fills the file."""

@@ -171,12 +171,25 @@ def test_run_saves_its_data_beside_the_program(tmp_path: Path) -> None:
     assert_same(run.run(args), expected)
     if is_available():
         assert_same(run.run(args, path="official"), expected)
-    loaded = etlab.load(path, data=tmp_path / f"{DEFAULT}.ptd")
+    loaded = etlab.load(path, data=tmp_path / "model.ptd")
     assert_same(loaded.run(args)[0], expected)
-    assert set(loaded.save(tmp_path / "again.pte").parent.glob("*.ptd")) == {
-        tmp_path / f"{DEFAULT}.ptd"
-    }
+    loaded.save(tmp_path / "again.pte")
+    assert sorted(path.name for path in tmp_path.glob("*.ptd")) == ["again.ptd", "model.ptd"]
     assert run.delegation(runs=1).by_op is not None
+
+
+def test_no_two_data_files_are_saved_as_one(tmp_path: Path) -> None:
+    files = {f"{DEFAULT}.ptd": b"1", "cat.ptd": b"2", "biases.ptd": b"3"}
+    for name, expected in (
+        ("cat", {"cat.ptd": b"2", f"{DEFAULT}.ptd": b"1", "biases.ptd": b"3"}),
+        ("dog", {"dog.ptd": b"2", f"{DEFAULT}.ptd": b"1", "biases.ptd": b"3"}),
+        ("biases", files),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        etlab.ProgramFile(b"", name="cat.pte", tensor_data=files).save(folder / f"{name}.pte")
+        found = {path.name: path.read_bytes() for path in folder.glob("*.ptd")}
+        assert found == expected
 
 
 def test_a_program_without_its_data_says_which_tensor_and_what_to_pass(tmp_path: Path) -> None:
