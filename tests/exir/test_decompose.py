@@ -149,6 +149,7 @@ FUNCTIONS = {
     "adaptive pooling": lambda: (lambda x: functional.adaptive_avg_pool2d(x, (4, 5)), IMAGE),
     "adaptive pooling 1d": lambda: (lambda x: functional.adaptive_avg_pool1d(x, 3), X),
     "pad constant": lambda: (lambda x: functional.pad(x, (1, 2), value=3.0), X),
+    "pad by less than nothing": lambda: (lambda x: functional.pad(x, (-1, 2, 1, -2)), IMAGE),
     "pad reflect": lambda: (lambda x: functional.pad(x, (1, 2), mode="reflect"), X),
     "pad replicate": lambda: (lambda x: functional.pad(x, (1, 2, 0, 1), mode="replicate"), IMAGE),
     "pad circular": lambda: (lambda x: functional.pad(x, (1, 2), mode="circular"), X),

@@ -12,6 +12,7 @@ from etlab.exir.graph import rename_outputs
 from etlab.exir.passes.base import Pass
 from etlab.exir.passes.expand_attention import ExpandAttention
 from etlab.exir.passes.expand_recurrent import ExpandRecurrent
+from etlab.exir.passes.expand_volumes import ExpandVolumes
 from etlab.exir.passes.fold_batch_norm import FoldBatchNorm
 from etlab.exir.passes.fold_constants import FoldConstants
 from etlab.exir.passes.merge_common import MergeCommon
@@ -36,7 +37,8 @@ EDGE_PASSES: Sequence[Pass] = (
 # Before emission: what stayed whole for the backends' sake is taken apart.
 _CLOSING_PASSES: Sequence[Pass] = (
     SliceDynamicSplits(),
-    # Initial states of zero, taken apart a layer at a time.
+    ExpandVolumes(),
+    # Weights of planes, and initial states of zero, taken apart a layer at a time.
     FoldConstants(),
     RemoveDeadCode(),
 )

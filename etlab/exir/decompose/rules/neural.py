@@ -221,13 +221,30 @@ def pad(
     value: float | None = None,
 ) -> Any:
     if mode == "constant":
-        return walk.emit(aten.constant_pad_nd.default, tensor, list(padding), value or 0.0, val=val)
+        return constant_pad(walk, val, tensor, padding, value or 0.0)
     dims = len(padding) // 2
     if mode == "circular":
         return walk.lower(aten._pad_circular.default, (tensor, list(padding)), {}, val)
     family = "reflection" if mode == "reflect" else "replication"
     operator = getattr(aten, f"{family}_pad{dims}d").default
     return walk.emit(operator, tensor, list(padding), val=val)
+
+
+@rule("aten.constant_pad_nd.default")
+def constant_pad(
+    walk: Walk, val: Any, tensor: fx.Node, padding: Any, value: float = 0.0
+) -> fx.Node:
+    # The official kernel only adds: what is taken away is cut off before.
+    rank = tensor.meta["val"].dim()
+    added = []
+    for index, amount in enumerate(padding):
+        is_cut = isinstance(amount, int) and amount < 0
+        added.append(0 if is_cut else amount)
+        if is_cut:
+            start, end = (0, amount) if index % 2 else (-amount, None)
+            arguments = (rank - 1 - index // 2, start, end, 1)
+            tensor = walk.emit(aten.slice_copy.Tensor, tensor, *arguments)
+    return walk.emit(aten.constant_pad_nd.default, tensor, added, value, val=val)
 
 
 @rule("aten.embedding.default")
