@@ -43,7 +43,6 @@ def _reasons(edge):
         (lambda x: x.amax(1), "largest over dimensions"),
         (lambda x: x.mean(1), "averages dimensions"),
         (lambda x: x[:, :, ::2] + 1, "every 2th element"),
-        (lambda x: F.pad(x, (-1, 1)) + 1, "it crops"),
         (lambda x: F.interpolate(x, scale_factor=1.3, mode="bilinear"), "not the ratio"),
         (lambda x: F.max_pool2d(x, 1, 2), "window is a single element"),
         (lambda x: F.max_pool2d(x, 2, 3), "larger than its window"),
@@ -107,3 +106,8 @@ def test_partitioners_are_found_by_name():
     assert {"xnnpack", "xnnpack-per-op"} <= set(names)
     run = etlab.export(nn.Linear(6, 5), (X4,), partitioner="xnnpack-per-op")
     assert len(lowered_modules(run.stages["delegated"].edge_graph())) == 1
+
+
+def test_a_padding_that_cuts_is_taken_as_a_slice_and_a_padding():
+    edge = _lower(lambda x: F.pad(x, (-1, 1)) + 1, X4)
+    assert nodes_left(edge) == []
