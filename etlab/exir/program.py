@@ -294,6 +294,13 @@ def _named(programs: Programs) -> Mapping[str, ExportedProgram]:
     if isinstance(programs, Mapping) and all(
         isinstance(program, ExportedProgram) for program in programs.values()
     ):
+        if not programs:
+            raise InvalidArgumentError("to_edge: no program was given; give one by method name")
+        for name in programs:
+            if not isinstance(name, str) or not name:
+                raise InvalidArgumentError(
+                    f"to_edge: a method's name is a string that is not empty, got {name!r}"
+                )
         return dict(programs)
     raise InvalidArgumentError(
         "to_edge: expected a torch.export.ExportedProgram or a dict of them by method name, got "

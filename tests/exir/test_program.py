@@ -203,3 +203,15 @@ def test_equal_calls_share_one_recorded_template(monkeypatch):
     assert calls.count == 1
     decompose(export_module(Calls(functional.mish), [x + 1]))
     assert calls.count == 1
+
+
+@pytest.mark.parametrize("name", ["", 3])
+def test_a_method_needs_a_name(name):
+    exported = export_module(nn.ReLU(), (torch.ones(2),))
+    with pytest.raises(InvalidArgumentError, match="a method's name is a string"):
+        to_edge({name: exported})
+
+
+def test_no_program_at_all_is_refused():
+    with pytest.raises(InvalidArgumentError, match="no program was given"):
+        to_edge_transform_and_lower({})

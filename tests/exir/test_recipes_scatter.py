@@ -41,6 +41,14 @@ def test_scatter_reduce_along_the_last_dimension_of_integers(reduce: str) -> Non
     check_lowering(Scatter(-1, reduce, True), x, index, source)
 
 
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "amax", "amin"])
+def test_scatter_reduce_of_truths_computes_what_eager_does(reduce: str, include_self: bool) -> None:
+    x, source = torch.eye(4) > 0, torch.tensor([[True, False, True], [False, False, True]])
+    index = torch.tensor([[0, 1, 1], [3, 0, 1]])
+    check_lowering(Scatter(1, reduce, include_self), x, index, source)
+
+
 def test_extremes_of_scattered_nan_are_nan() -> None:
     x, source = torch.zeros(3), torch.tensor([float("nan"), 1.0, -1.0])
     check_lowering(Scatter(0, "amax", True), x, torch.tensor([0, 0, 2]), source)

@@ -5,7 +5,7 @@ from torch import nn
 
 from etlab.errors import InvalidArgumentError
 from etlab.exir import EdgeCompileConfig, to_edge
-from etlab.exir.passes.pipeline import EDGE_PASSES
+from etlab.exir.passes.pipeline import EDGE_PASSES, edge_passes
 from etlab.testing_graphs import export_module
 
 NAMES = [one.name for one in EDGE_PASSES]
@@ -54,3 +54,8 @@ def test_records_go_on_to_the_program():
     assert names[: len(NAMES)] == NAMES
     assert "ExpandAttention" in names
     assert len(manager.pass_records()) == len(NAMES)
+
+
+def test_passes_to_skip_are_a_collection_of_names():
+    with pytest.raises(InvalidArgumentError, match=r"write \['FoldBatchNorm'\]"):
+        edge_passes("FoldBatchNorm")

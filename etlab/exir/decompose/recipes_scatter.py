@@ -18,6 +18,8 @@ def _neutral(dtype: torch.dtype, reduce: str) -> Any:
     """What changes no result of `reduce`."""
     if reduce == "prod":
         return 1
+    if dtype is torch.bool:
+        return reduce == "amin"
     limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
     if dtype.is_floating_point:
         return float("-inf") if reduce == "amax" else float("inf")

@@ -104,6 +104,10 @@ def edge_passes(left_out: Iterable[str]) -> list[Pass]:
     Raises:
         InvalidArgumentError: a name is none of an edge pass.
     """
+    if isinstance(left_out, str):
+        raise InvalidArgumentError(
+            f"skip_passes: expected a collection of names, got a string; write [{left_out!r}]"
+        )
     names = set(left_out)
     known = [one.name for one in EDGE_PASSES]
     if unknown := sorted(names - set(known)):
