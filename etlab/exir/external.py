@@ -9,7 +9,8 @@ from torch.export.graph_signature import OutputKind
 
 from etlab.errors import InvalidArgumentError
 from etlab.exir.edge import EdgeGraph
-from etlab.exir.schedule import Role, Schedule, Value
+from etlab.exir.ops import CLONE_DIM_ORDER
+from etlab.exir.schedule import Call, Role, Schedule, Value
 
 DEFAULT_TAG = "_default_external_constant"  # ExecuTorch's name of the file
 _LIFTED = "_lifted_tensor"  # constants of the code, which stay with the code
@@ -48,6 +49,27 @@ def mark_external(
             if value.target in trained:
                 tags[node] = tags[node] or DEFAULT_TAG
         value.external_tag = tags[node]
+    _copy_outputs(schedule)
+
+
+def _copy_outputs(schedule: Schedule) -> None:
+    """Return copies of external constants, in place.
+
+    ExecuTorch's Python module takes an output without a place in the file for one that the caller
+    gives memory to, and would replace the constant by zeros.
+    """
+    copies: dict[Value, Value] = {}
+    for index, output in enumerate(schedule.outputs):
+        if not isinstance(output, Value) or output.external_tag is None:
+            continue
+        if output not in copies:
+            assert output.spec is not None
+            name = f"{output.name}_returned"
+            copy = copies[output] = Value(name, Role.RESULT, output.spec, node=output.node)
+            arguments = [output, False, list(output.spec.dim_order), copy]
+            # In front, since writes of state are all that may stand at a method's end.
+            schedule.calls.insert(0, Call(CLONE_DIM_ORDER, arguments, [copy], output.node))
+        schedule.outputs[index] = copies[output]
 
 
 def _tag_of(node: fx.Node, chosen: ExternalConstants) -> str | None:

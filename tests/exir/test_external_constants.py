@@ -161,6 +161,45 @@ def test_a_view_of_an_external_constant_runs_in_both_runtimes() -> None:
         assert_same(official.execute(args)[0], Viewed()(*args).detach())
 
 
+def test_branches_state_and_returned_constants_are_right_in_both_runtimes() -> None:
+    class Odd(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.a = torch.nn.Parameter(torch.randn(5))
+            self.b = torch.nn.Parameter(torch.randn(5))
+            self.register_buffer("rank_0", torch.tensor(2.5))
+            self.register_buffer("empty", torch.zeros(0, 5))
+            self.register_buffer("mask", torch.tensor([True, False, True, True, False]))
+            self.register_buffer("count", torch.ones(5))
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            self.count.add_(1)
+            y = torch.cond(x.sum() > 0, lambda x: x * self.a, lambda x: x - self.b, (x,))
+            y = torch.cat([y, self.empty]) * self.rank_0
+            return torch.where(self.mask, y, self.count), self.a
+
+    samples = [(torch.ones(2, 5),), (-torch.ones(2, 5),)]
+    manager = lower(Odd(), samples[0])
+    [data] = manager.data_files().values()
+    keys = [one.key for one in contents(data).named_data or ()]
+    assert keys == ["a", "b", "empty", "mask", "rank_0"]
+    method = Runtime.get().load_program(manager.buffer, data_path=data).load_method("forward")
+    assert method is not None
+    model = Odd()
+    with torch.no_grad():
+        expected = [[value.clone() for value in model(*args)] for args in samples]
+    for args, wanted in zip(samples, expected, strict=True):
+        for found, value in zip(method.execute(args), wanted, strict=True):
+            assert_same(found, value)
+    if not is_available():
+        pytest.skip("executorch is not installed")
+    with OfficialRuntime(manager.buffer, tensor_data=data) as official:
+        for args, wanted in zip(samples, expected, strict=True):
+            for found, value in zip(official.execute(args), wanted, strict=True):
+                assert_same(found, value)
+
+
 def test_run_saves_its_data_beside_the_program(tmp_path: Path) -> None:
     model, args = Tied(), inputs()
     config = ExecutorchBackendConfig(external_constants=True)
