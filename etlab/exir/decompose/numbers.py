@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import fx
 
+from etlab.exir.decompose.aliases import BeyondWalkError
+
 if TYPE_CHECKING:
     from etlab.exir.decompose.walk import Walk
 
@@ -49,6 +51,9 @@ def lower_number(walk: "Walk", target: Any, args: tuple[Any, ...], val: Any) -> 
         tensor = _as_tensor(walk, args[0])
         result = walk.emit(_THROUGH_TENSORS[target], tensor, val=tensor.meta["val"])
         return _as_number(walk, result, val)
+    if isinstance(val, torch.Tensor):
+        name = getattr(target, "__name__", str(target))
+        raise BeyondWalkError(f"a mapped function (torch.vmap) calls {name}")
     return walk.raw(target, args, {}, val)
 
 
