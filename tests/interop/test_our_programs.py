@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 import torch
 from exir.lowering import lower
-from interop.models import CONTROL_FLOW, MODELS, WHILE_LOOPS
+from interop.models import BEYOND_OFFICIAL, CONTROL_FLOW, MODELS
 from interop.official import flatten, run_official_repeatedly
 from torch import nn
 
 from etlab.exir.memory import MemoryPlanningPass, list_planners
 from etlab.testing import assert_same
 
-ALL = {**MODELS, **CONTROL_FLOW, **WHILE_LOOPS}
+ALL = {**MODELS, **CONTROL_FLOW, **BEYOND_OFFICIAL}
 
 
 def _eager(model: nn.Module, calls: Any) -> list[list[Any]]:
