@@ -159,4 +159,15 @@ std::vector<int32_t> transposed_window_offsets(const Window& w, const WindowSize
   });
 }
 
+Shape shape_of_means(const Shape& input, bool keeps_dims) {
+  ETLAB_CHECK(input.rank() >= 3, kInvalidArgument, "an operand of shape ", describe(input),
+              ", expected pictures");
+  int64_t sizes[kMaxPayloadRank];
+  size_t rank = 0;
+  for (size_t i = 0; i + 3 < input.rank(); ++i) sizes[rank++] = input[i];
+  for (int i = 0; i < 2 && keeps_dims; ++i) sizes[rank++] = 1;
+  sizes[rank++] = input.from_end(1);
+  return Shape({sizes, rank});
+}
+
 }  // namespace etlab

@@ -51,6 +51,9 @@ struct WindowSizes {
   int64_t output_pixels() const { return output_h * output_w; }
 };
 
+// The shape of means over height and width. Throws kInvalidArgument for what is no picture.
+Shape shape_of_means(const Shape& input, bool keeps_dims);
+
 // Throw kInvalidArgument where the picture is smaller than the window, or no picture.
 WindowSizes slide(const Window& window, const Shape& input);
 WindowSizes slide_transposed(const Window& window, const Shape& input);

@@ -78,22 +78,12 @@ class FastArithmetic {
   const ElementwiseKernels& kernels_;
 };
 
-struct Fast {
-  static void run(Context& context, RecurrentKind kind, const util::RecurrentTensors& tensors,
-                  const util::RecurrentOptions& options) {
-    const char* who = util::name_of(kind);
-    const util::RecurrentGeometry g = util::recurrent_geometry(who, kind, tensors, options);
-    util::run_recurrent<float>(context, who, g, FastArithmetic(context), tensors);
-  }
-};
-
 template <RecurrentKind kind>
-struct FastOf : Fast {
-  static constexpr RecurrentKind kKind = kind;
-};
-using Gru = FastOf<RecurrentKind::kGru>;
-using RnnTanh = FastOf<RecurrentKind::kRnnTanh>;
-using RnnRelu = FastOf<RecurrentKind::kRnnRelu>;
+using Run = util::RecurrentRun<kind, float, FastArithmetic>;
+using Lstm = Run<RecurrentKind::kLstm>;
+using Gru = Run<RecurrentKind::kGru>;
+using RnnTanh = Run<RecurrentKind::kRnnTanh>;
+using RnnRelu = Run<RecurrentKind::kRnnRelu>;
 
 // The rest is checked when the kernel runs: all tensors have one dtype. Half precision is computed
 // in float, from copies.
@@ -111,7 +101,7 @@ bool supports_lstm(Context&, const Tensor& input, Span<Tensor* const>, Span<Tens
 }
 
 }  // namespace
-ETLAB_OPTIMIZED_KERNEL("aten::lstm.input_out", util::lstm_out<Fast>, supports_lstm);
+ETLAB_OPTIMIZED_KERNEL("aten::lstm.input_out", util::lstm_out<Lstm>, supports_lstm);
 ETLAB_OPTIMIZED_KERNEL("aten::gru.input_out", util::simple_recurrent_out<Gru>, supports);
 ETLAB_OPTIMIZED_KERNEL("aten::rnn_tanh.input_out", util::simple_recurrent_out<RnnTanh>, supports);
 ETLAB_OPTIMIZED_KERNEL("aten::rnn_relu.input_out", util::simple_recurrent_out<RnnRelu>, supports);

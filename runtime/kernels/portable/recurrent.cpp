@@ -50,25 +50,15 @@ class ExactArithmetic {
   Context& context_;
 };
 
-struct Portable {
-  static void run(Context& context, RecurrentKind kind, const util::RecurrentTensors& tensors,
-                  const util::RecurrentOptions& options) {
-    const char* who = util::name_of(kind);
-    const util::RecurrentGeometry g = util::recurrent_geometry(who, kind, tensors, options);
-    util::run_recurrent<double>(context, who, g, ExactArithmetic(context), tensors);
-  }
-};
-
 template <RecurrentKind kind>
-struct PortableOf : Portable {
-  static constexpr RecurrentKind kKind = kind;
-};
-using Gru = PortableOf<RecurrentKind::kGru>;
-using RnnTanh = PortableOf<RecurrentKind::kRnnTanh>;
-using RnnRelu = PortableOf<RecurrentKind::kRnnRelu>;
+using Run = util::RecurrentRun<kind, double, ExactArithmetic>;
+using Lstm = Run<RecurrentKind::kLstm>;
+using Gru = Run<RecurrentKind::kGru>;
+using RnnTanh = Run<RecurrentKind::kRnnTanh>;
+using RnnRelu = Run<RecurrentKind::kRnnRelu>;
 
 }  // namespace
-ETLAB_KERNEL("aten::lstm.input_out", util::lstm_out<Portable>);
+ETLAB_KERNEL("aten::lstm.input_out", util::lstm_out<Lstm>);
 ETLAB_KERNEL("aten::gru.input_out", util::simple_recurrent_out<Gru>);
 ETLAB_KERNEL("aten::rnn_tanh.input_out", util::simple_recurrent_out<RnnTanh>);
 ETLAB_KERNEL("aten::rnn_relu.input_out", util::simple_recurrent_out<RnnRelu>);

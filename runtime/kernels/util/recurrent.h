@@ -250,13 +250,26 @@ void run_recurrent(Context& context, const char* who, const RecurrentGeometry& g
   write_contiguous<Number>(context, who, cell, *tensors.last_cell);
 }
 
-// The kernels of the family but for LSTM: `Run::run(context, kKind, tensors, options)` serves all.
+const char* name_of(RecurrentKind kind);  // "aten::lstm.input_out"
+
+// One kind in a library's own arithmetic, made of a context; sums are of type `Sum`.
+template <RecurrentKind kind, typename Sum, typename Arithmetic>
+struct RecurrentRun {
+  static void run(Context& context, const RecurrentTensors& tensors,
+                  const RecurrentOptions& options) {
+    const char* who = name_of(kind);
+    const RecurrentGeometry geometry = recurrent_geometry(who, kind, tensors, options);
+    run_recurrent<Sum>(context, who, geometry, Arithmetic(context), tensors);
+  }
+};
+
+// The kernels of the family but for LSTM.
 template <typename Run>
 void simple_recurrent_out(Context& context, const Tensor& input, const Tensor& hidden,
                           Span<Tensor* const> weights, bool has_biases, int64_t layers,
                           double dropout, bool train, bool bidirectional, bool batch_first,
                           Tensor& out, Tensor& last_hidden) {
-  Run::run(context, Run::kKind, {input, hidden, nullptr, weights, out, last_hidden, nullptr},
+  Run::run(context, {input, hidden, nullptr, weights, out, last_hidden, nullptr},
            {has_biases, layers, dropout, train, bidirectional, batch_first});
 }
 template <typename Run>
@@ -266,11 +279,8 @@ void lstm_out(Context& context, const Tensor& input, Span<Tensor* const> states,
               Tensor& last_cell) {
   ETLAB_CHECK(states.size() == 2, kInvalidArgument,
               "aten::lstm.input_out: expected two states, hidden and cell, got ", states.size());
-  Run::run(context, RecurrentKind::kLstm,
-           {input, *states[0], states[1], weights, out, last_hidden, &last_cell},
+  Run::run(context, {input, *states[0], states[1], weights, out, last_hidden, &last_cell},
            {has_biases, layers, dropout, train, bidirectional, batch_first});
 }
-
-const char* name_of(RecurrentKind kind);  // "aten::lstm.input_out"
 
 }  // namespace etlab::util

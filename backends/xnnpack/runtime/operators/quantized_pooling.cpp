@@ -66,17 +66,10 @@ class QuantizedMean : public Operator {
 
   void reshape(Span<Operand> values) override {
     const Shape& in = values[in_].shape;
-    ETLAB_CHECK(in.rank() >= 3, kInvalidArgument, "an operand of shape ", describe(in),
-                ", expected pictures");
+    values[out_].shape = shape_of_means(in, keeps_dims_);
     channels_ = in.from_end(1);
     pixels_ = in.from_end(2) * in.from_end(3);
     images_ = in.product(0, in.rank() - 3);
-    int64_t sizes[kMaxPayloadRank];
-    size_t rank = 0;
-    for (size_t i = 0; i + 3 < in.rank(); ++i) sizes[rank++] = in[i];
-    for (int i = 0; i < 2 && keeps_dims_; ++i) sizes[rank++] = 1;
-    sizes[rank++] = channels_;
-    values[out_].shape = Shape({sizes, rank});
   }
 
   size_t scratch_bytes(int) const override {
