@@ -12,29 +12,6 @@ import torch
 import etlab
 
 
-class Mlp(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.first = torch.nn.Linear(5, 7)
-        self.second = torch.nn.Linear(7, 3)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.second(torch.relu(self.first(x)))
-
-
-class Counter(torch.nn.Module):
-    """Adds what it is given to a buffer that begins at 3."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("total", torch.full((3,), 3.0))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.total.add_(x)
-        return self.total + 0.0
-
-
 class Endless(torch.nn.Module):
     """Multiplies matrices for minutes, unless it is stopped."""
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 import torch
 from devices.kernel_programs import CaseMethod, program_of
-from devices.programs import Mlp, export, require_tool
+from devices.programs import export, require_tool
 from kernels.case import Case, collect
+from small_models import Mlp
 
 from etlab.devices import DeviceSession, build, device
 from etlab.devices.aarch64_qemu import Aarch64QemuDevice

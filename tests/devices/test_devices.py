@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from devices.programs import Counter, Endless, Mlp, export
+from devices.programs import Endless, export
+from small_models import Counter, Mlp
 
 from etlab.devices import DeviceAbsentError, DeviceError, DeviceSession, device, list_devices
 from etlab.devices.values import load_outputs

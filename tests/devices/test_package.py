@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from devices.programs import Mlp, export
+from devices.programs import export
+from small_models import Mlp
 
 import etlab
 from etlab.devices import Build, build

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from devices.programs import Command, Counter, Mlp, export
+from devices.programs import Command, export
+from small_models import Counter, Mlp
 
 import etlab
 from etlab.commands import main

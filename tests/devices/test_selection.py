@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from devices.programs import Mlp, export
+from devices.programs import export
+from small_models import Mlp
 
 import etlab
 from etlab.commands import main

@@ -3,6 +3,7 @@ import collections
 import pytest
 import torch
 from exir.lowering import Function, Mlp, lower, seeded
+from small_models import Counter
 from torch.export import Dim
 
 import etlab
@@ -69,16 +70,6 @@ def test_delegates_are_listed_with_their_bytes():
     (row,) = run.file.backends()
     assert (row.backend, row.calls, row.is_available) == ("ReferenceBackend", 1, True)
     assert row.nbytes == run.size().by_kind["delegate"]
-
-
-class Counter(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("total", torch.full((3,), 3.0))
-
-    def forward(self, x):
-        self.total.add_(x)
-        return self.total + 0.0
 
 
 class Update(torch.nn.Module):

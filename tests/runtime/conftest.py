@@ -6,20 +6,10 @@ from typing import Any
 
 import pytest
 import torch
+from small_models import Counter, Mlp
 from torch._higher_order_ops.map import map as torch_map
 
 from etlab.runtime import Program, Runtime
-
-
-class Mlp(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.first = torch.nn.Linear(5, 7)
-        self.second = torch.nn.Linear(7, 3)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.second(torch.relu(self.first(x)))
 
 
 class Add(torch.nn.Module):
@@ -33,18 +23,6 @@ class Nested(torch.nn.Module):
     ) -> dict[str, Any]:
         first, second = pair
         return {"sum": first + second, "parts": [first * scale, (second + bias,)]}
-
-
-class Counter(torch.nn.Module):
-    """Adds what it is given to a buffer that begins at 3."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("total", torch.full((3,), 3.0))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.total.add_(x)
-        return self.total + 0.0
 
 
 class Update(torch.nn.Module):
