@@ -11,8 +11,7 @@ import torch
 
 from etlab.exir.recurrent import PACKED_WAY_OUT
 
-_LIBRARIES = tuple(str(Path(str(module.__file__)).parent) for module in (torch,))
-_OWN = str(Path(__file__).parent)
+_LIBRARIES = (str(Path(torch.__file__).parent), str(Path(__file__).parent), "<")
 
 
 def explain(name: str, error: Exception, export_again: Callable[[], Any]) -> str:
@@ -112,7 +111,7 @@ def _user_line(trace: Any) -> str | None:
 
 def _is_users(frame: traceback.FrameSummary) -> bool:
     path = frame.filename
-    return not path.startswith((*_LIBRARIES, _OWN, "<")) and frame.name == "forward"
+    return not path.startswith(_LIBRARIES) and frame.name == "forward"
 
 
 def _place(frame: traceback.FrameSummary) -> str:

@@ -4,8 +4,6 @@ Everything here is a question about one `OpOverload`, answered once per process.
 """
 
 import functools
-import importlib
-import pkgutil
 from typing import Any
 
 import torch
@@ -136,13 +134,9 @@ def decomposition_table() -> dict[Any, Any]:
     """
     from torch._decomp import _core_aten_decompositions_post_autograd
 
-    from etlab.exir import decompose
-    from etlab.exir.decompose.recipes import RECIPES
+    from etlab.exir.decompose.recipes import all_recipes
 
-    for module in pkgutil.iter_modules(decompose.__path__):
-        if module.name.startswith("recipes"):
-            importlib.import_module(f"{decompose.__name__}.{module.name}")
-    return {**_core_aten_decompositions_post_autograd(), **RECIPES}
+    return {**_core_aten_decompositions_post_autograd(), **all_recipes()}
 
 
 @functools.cache

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from etlab.exir.decompose.recipes import recipe
-from etlab.exir.decompose.recipes_running import spans
+from etlab.exir.decompose.recipes.running import spans
 
 aten = torch.ops.aten
 

@@ -1,30 +1,14 @@
-"""Decompositions of our own, for operators that have no kernel and no official one.
-
-Each is an ordinary function of tensors; it is recorded as a template like the official ones. More
-stand in the files beside this one whose names begin like its own.
-"""
+"""Recipes that belong to no larger family."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from etlab.exir.decompose.recipes import recipe
+
 aten = torch.ops.aten
-
-RECIPES: dict[Any, Callable[..., Any]] = {}
-
-
-def recipe(*operators: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a decomposition for `operators`."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        for operator in operators:
-            RECIPES[operator] = function
-        return function
-
-    return register
 
 
 @recipe(aten.linalg_vector_norm.default)
