@@ -85,10 +85,8 @@ def load_kernels(path: str | Path) -> list[str]:
             f"load_kernels: expected the path of a shared library, got {type(path).__name__}"
         )
     name = os.fspath(path)
-    if Path(name).exists():
-        name = str(
-            Path(name).absolute()
-        )  # the system looks for a bare name among its own libraries
+    if Path(name).exists():  # the system looks for a bare name among its own libraries
+        name = str(Path(name).absolute())
     try:
         library = ctypes.CDLL(name)
     except OSError as error:
