@@ -217,11 +217,6 @@ def _bits(low: Any, high: Any) -> int:
     return 4 if low is not None and low >= -8 and high is not None and high <= 7 else 8
 
 
-def is_constant_free(node: fx.Node) -> bool:
-    """Whether a dequantize works on something that is known only at run time."""
-    return str(node.target) in (DEQUANTIZE, *DEQUANTIZE_DYNAMIC)
-
-
 def _is_dynamic(node: fx.Node, plan: Plan) -> bool:
     source: Any = node.args[0]
     return str(source.target) in DEQUANTIZE_DYNAMIC and source not in plan.weights

@@ -174,7 +174,8 @@ def to_edge(
         programs: one exported program (method "forward"), or several by method name.
         constant_methods: values that the program answers by name.
         compile_config: how strict to be.
-        generate_etrecord: keep what debugging tools need; the edge graphs always do.
+        generate_etrecord: accepted so that code written for ExecuTorch runs; no ETRecord is made
+            yet, and the manager keeps its edge graphs either way.
 
     Raises:
         UnsupportedOperatorError: operators that nothing serves, all of them with source lines.
@@ -199,7 +200,8 @@ def to_edge_transform_and_lower(
         partitioner: one, several applied in order, or those by method name.
         constant_methods: values that the program answers by name.
         compile_config: how strict to be.
-        generate_etrecord: keep what debugging tools need; the edge graphs always do.
+        generate_etrecord: accepted so that code written for ExecuTorch runs; no ETRecord is made
+            yet, and the manager keeps its edge graphs either way.
 
     Raises:
         UnsupportedOperatorError: operators that neither a kernel nor a backend serves.

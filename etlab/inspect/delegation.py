@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 # Who runs what no backend took, as reports call it.
 OWN_KERNELS = "own kernels"
-WEIGHTS = ("calls", "bytes", "FLOPs", "time")
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,10 +137,6 @@ def _splits(x: torch.Tensor) -> Any:
     return a + 1, b * 2, c, *x.chunk(2, 0), *x.unbind(0)
 
 
-def _best(x: torch.Tensor) -> Any:
-    return *x.topk(2), *x.max(1)
-
-
 def _created(x: torch.Tensor) -> Any:
     made = torch.full((2, 3), 1.5) + x, torch.arange(3) + x[1], torch.full_like(x, 7)
     return *made, x.to(torch.float64), x.to(torch.int32), x[:0] + 1, torch.cat([x[:0], x])

@@ -15,7 +15,6 @@ from etlab.runtime import Runtime
 
 D = payload.Datatype
 FLOATS = {torch.float32: D.FP32, torch.float16: D.FP16, torch.bfloat16: D.BF16}
-NO_LIMIT = float("inf")
 
 
 class PayloadProgram:

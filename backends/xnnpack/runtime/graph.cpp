@@ -16,11 +16,6 @@ constexpr uint32_t kOutputFlag = 2;
 constexpr uint32_t kMostExternals = 4096;
 constexpr size_t kConstantAlignment = 16;
 
-template <typename T>
-size_t count(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
-
 Shape shape_of(const payload::TensorValue& tensor) {
   int64_t sizes[kMaxPayloadRank];
   const size_t rank = count(tensor.dims());
@@ -240,7 +235,7 @@ void PayloadGraph::set_channel_scales(GraphValue& value, const payload::PerChann
   } else {
     ETLAB_CHECK(count(source.scale()) >= channels, kInvalidProgram, "value ", value.id, " has ",
                 count(source.scale()), " scales for ", channels, " channels");
-    value.quantization.channel_scales = source.scale()->data();
+    if (channels > 0) value.quantization.channel_scales = source.scale()->data();
   }
   for (size_t i = 0; i < channels; ++i) {
     ETLAB_CHECK(is_scale(value.quantization.channel_scales[i]), kInvalidProgram, "value ",

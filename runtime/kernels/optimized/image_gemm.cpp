@@ -90,7 +90,6 @@ void multiply_panel(const ImageGemm& problem, const ImageWeights& weights, int64
     tile.b = weights.panel(panel) + block.depth * width;
     tile.c_stride = problem.out_stride;
     tile.bias = problem.bias + column;
-    tile.residual_stride = problem.residual_stride;
     tile.accumulate = !is_first;
     tile.clamp = is_last && problem.clamp;
     tile.lower = problem.lower;
@@ -106,9 +105,6 @@ void multiply_panel(const ImageGemm& problem, const ImageWeights& weights, int64
                           ? tile.b + block_depth * (width + i * kLineFloats)
                           : nullptr;
       tile.c = problem.out + row * problem.out_stride + column;
-      tile.residual = is_last && problem.residual != nullptr
-                          ? problem.residual + row * problem.residual_stride + column
-                          : nullptr;
       kernels.tile[vectors - 1][rows - 1](tile, columns);
     }
   });

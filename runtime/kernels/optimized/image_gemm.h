@@ -50,8 +50,6 @@ struct ImageGemm {
   const float* bias = nullptr;  // padded_columns
   float* out = nullptr;
   int64_t out_stride = 0;
-  const float* residual = nullptr;  // (rows, columns), added before the limits
-  int64_t residual_stride = 0;
   bool clamp = false;
   float lower = 0.0f;
   float upper = 0.0f;

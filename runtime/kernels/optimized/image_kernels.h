@@ -20,8 +20,6 @@ struct ImageTile {
   float* c;        // (rows, columns), columns contiguous
   int64_t c_stride;
   const float* bias;      // (panel width); not read when C holds the sum so far
-  const float* residual;  // (rows, columns) added at the end, or nullptr
-  int64_t residual_stride;
   const float* prefetch;  // a cache line a channel and tap is brought near from here, or nullptr
   bool accumulate;  // C holds the sum so far
   bool clamp;       // the result to [lower, upper]

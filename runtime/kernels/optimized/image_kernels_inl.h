@@ -21,10 +21,6 @@ ETLAB_INLINE void finish_tile(const ImageTile& t, F (&sum)[rows][vectors], Tail 
     for (int v = 0; v < vectors; ++v) {
       const bool is_last = v == vectors - 1;
       F x = sum[r][v];
-      if (t.residual != nullptr) {
-        const float* other = t.residual + r * t.residual_stride + v * kWidth;
-        x += is_last ? load_tail(other, tail) : load(other);
-      }
       if (t.clamp) x = at_most(at_least(x, lower), upper);
       if (is_last) {
         store_tail(c + v * kWidth, x, tail);
