@@ -145,7 +145,7 @@ class ExportRun:
             reference: the path that is right by definition.
             paths: which paths to compare; by default all that this run has. Devices
                 ("device:aarch64-qemu") are compared when they are named.
-            metrics: names of metrics; all by default.
+            metrics: names of metrics; the standard ones by default.
 
         Raises:
             InvalidArgumentError: the exported program does not take such inputs.

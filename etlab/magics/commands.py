@@ -79,7 +79,7 @@ class EtlabMagics(Magics):
     )
     @argument("--reference", default="eager", help="the path that is right by definition")
     @argument("--paths", help="comma-separated; all that exist by default")
-    @argument("--metrics", help="comma-separated; all by default")
+    @argument("--metrics", help="comma-separated; the standard ones by default")
     @argument("--check", metavar="BOUNDS", help="fail unless kept: sqnr_db>=40,max_abs<=1e-3")
     @_export_options
     @line_cell_magic

@@ -1,6 +1,6 @@
 """Comparing what the forms of a model compute: metrics, paths, parity reports."""
 
-from etlab.numerics.metrics import Metric, all_metrics, metric
+from etlab.numerics.metrics import Metric, all_metrics, metric, standard_metrics
 from etlab.numerics.parity import compare
 from etlab.numerics.report import ParityError, ParityReport, ParityRow
 
@@ -12,4 +12,5 @@ __all__ = [
     "all_metrics",
     "compare",
     "metric",
+    "standard_metrics",
 ]

@@ -14,7 +14,7 @@ from etlab.errors import (
     NotSupportedError,
 )
 from etlab.numerics.data import describe, warnings_about
-from etlab.numerics.metrics import all_metrics, metric
+from etlab.numerics.metrics import metric, standard_metrics
 from etlab.numerics.report import ParityReport, ParityRow
 
 
@@ -68,7 +68,7 @@ def compare(
         model: a name for the report.
         reference: the judge.
         output_names: names of the flat outputs.
-        metrics: names of the metrics, all by default.
+        metrics: names of the metrics, the standard ones by default.
         on_path: called with a path's name before it runs.
 
     Returns:
@@ -83,9 +83,7 @@ def compare(
         raise InvalidArgumentError(
             f"parity: the reference '{reference}' is not among the paths {', '.join(paths)}"
         )
-    chosen = (
-        [metric(name) for name in metrics] if metrics is not None else [*all_metrics().values()]
-    )
+    chosen = [metric(name) for name in (standard_metrics() if metrics is None else metrics)]
     if on_path:
         on_path(reference)
     expected = _run(paths[reference], samples)
@@ -212,7 +210,5 @@ def _row(
     if len(lefts) > 1 and metrics:
         first = metric(metrics[0])
         each = [first.compute([a], [b]) for a, b in zip(lefts, rights, strict=True)]
-        sign = 1.0 if first.higher_is_better else -1.0
-        scores = [sign * value if value is not None else float("inf") for value in each]
-        worst = min(range(len(scores)), key=lambda i: (scores[i] == scores[i], scores[i]))
+        worst = first.worst(each)
     return ParityRow(path, name, "ok", "", values, worst)

@@ -7,7 +7,7 @@ import pkgutil
 from etlab.errors import NotFoundError
 from etlab.numerics.metrics.base import Metric
 
-__all__ = ["Metric", "all_metrics", "metric"]
+__all__ = ["Metric", "all_metrics", "metric", "standard_metrics"]
 
 
 @functools.cache
@@ -19,6 +19,11 @@ def all_metrics() -> dict[str, Metric]:
         if (one := getattr(module, "METRIC", None)) is not None:
             found.append(one)
     return {one.name: one for one in sorted(found, key=lambda one: (one.rank, one.name))}
+
+
+def standard_metrics() -> dict[str, Metric]:
+    """The metrics that a table shows without being asked."""
+    return {name: one for name, one in all_metrics().items() if one.is_standard}
 
 
 def metric(name: str) -> Metric:

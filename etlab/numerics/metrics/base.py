@@ -1,5 +1,6 @@
 """What a metric is, and how values that are no ordinary numbers are paired."""
 
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ class Metric:
         higher_is_better: which side of a bound is good.
         template: how a value is written, for `str.format`.
         rank: place in a table.
+        is_standard: whether tables show it without being asked.
+        combine: from the values of several samples to one.
     """
 
     name: str
@@ -28,6 +31,27 @@ class Metric:
     higher_is_better: bool
     template: str = "{:.3g}"
     rank: int = 50
+    is_standard: bool = False
+    combine: Callable[[Sequence[float]], float] = statistics.fmean
+
+    def worst(self, values: Sequence[float | None]) -> int | None:
+        """The place of the worst value, NaN before all; None when there is no value."""
+        sign = 1.0 if self.higher_is_better else -1.0
+        places = [place for place, value in enumerate(values) if value is not None]
+        if not places:
+            return None
+
+        def badness(place: int) -> tuple[bool, float]:
+            value = values[place]
+            assert value is not None
+            return value == value, sign * value
+
+        return min(places, key=badness)
+
+    def together(self, values: Sequence[float | None]) -> float | None:
+        """One value of those of several samples; None when no sample has one."""
+        known = [value for value in values if value is not None]
+        return self.combine(known) if known else None
 
     def format(self, value: float | None) -> str:
         """`value` as tables and messages show it."""

@@ -22,4 +22,4 @@ def cosine(actual: Tensors, reference: Tensors) -> float:
     return max(-1.0, min(1.0, value))
 
 
-METRIC = Metric("cosine", "cosine", cosine, True, "{:.6f}", rank=30)
+METRIC = Metric("cosine", "cosine", cosine, True, "{:.6f}", rank=30, is_standard=True)

@@ -13,4 +13,6 @@ def max_abs(actual: Tensors, reference: Tensors) -> float:
     return float((pair.reference - pair.actual).abs().max()) if pair.actual.numel() else 0.0
 
 
-METRIC = Metric("max_abs", "max |Δ|", max_abs, False, "{:.2e}", rank=20)
+METRIC = Metric(
+    "max_abs", "max |Δ|", max_abs, False, "{:.2e}", rank=20, is_standard=True, combine=max
+)

@@ -1,6 +1,7 @@
 """Signal to quantization noise ratio: 10 log10(sum reference² / sum (reference - actual)²)."""
 
 import math
+from collections.abc import Sequence
 
 from etlab.numerics.metrics.base import Metric, Tensors, finite_pair
 
@@ -30,4 +31,21 @@ def sqnr_db(actual: Tensors, reference: Tensors) -> float:
     return 10 * math.log10(signal / noise) + 20 * (math.log10(scale) - math.log10(noise_peak))
 
 
-METRIC = Metric("sqnr_db", "SQNR (dB)", sqnr_db, True, "{:.1f}", rank=10)
+def _together(values: Sequence[float]) -> float:
+    """Of the mean share of noise: one bad sample is not hidden by exact ones."""
+    if any(value != value or value == -math.inf for value in values):
+        return -math.inf
+    share = sum(10 ** (-value / 10) for value in values) / len(values)
+    return math.inf if share == 0.0 else -10 * math.log10(share)
+
+
+METRIC = Metric(
+    "sqnr_db",
+    "SQNR (dB)",
+    sqnr_db,
+    True,
+    "{:.1f}",
+    rank=10,
+    is_standard=True,
+    combine=_together,
+)

@@ -26,4 +26,4 @@ def top1(actual: Tensors, reference: Tensors) -> float | None:
     return agreed / rows if rows else None
 
 
-METRIC = Metric("top1", "top-1 agreement", top1, True, "{:.1%}", rank=40)
+METRIC = Metric("top1", "top-1 agreement", top1, True, "{:.1%}", rank=40, is_standard=True)
