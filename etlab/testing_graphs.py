@@ -17,6 +17,16 @@ def export_module(
     return torch.export.export(module.eval(), tuple(inputs), strict=False, **options)
 
 
+def assert_same_layout(actual: torch.Tensor, expected: torch.Tensor, what: str = "output") -> None:
+    """Assert equal strides, but of dimensions of size 1, whose stride means nothing."""
+    sizes = expected.shape
+    pairs = zip(sizes, actual.stride(), expected.stride(), strict=True)
+    assert expected.numel() == 0 or all(size == 1 or got == want for size, got, want in pairs), (
+        f"{what}: sizes {tuple(sizes)}, strides {tuple(actual.stride())}, not"
+        f" {tuple(expected.stride())}"
+    )
+
+
 def check_lowering(
     module: torch.nn.Module,
     *inputs: Any,

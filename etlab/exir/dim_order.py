@@ -3,7 +3,9 @@
 Inside an edge graph every tensor is contiguous; only inputs (and buffers) can lie otherwise. The
 kernels of a portable runtime want all tensors of a call in one order of dimensions, so whatever
 reads such a tensor reads a contiguous copy of it, made once. `_clone_dim_order` and its like take
-any order; they are how a program states a layout.
+any order; they are how a program states a layout. Outputs that eager returns with the channels
+innermost are such clones (`EdgeGraph.output_orders`); other layouts that views leave in eager
+come out contiguous, as from ExecuTorch.
 """
 
 from typing import Any

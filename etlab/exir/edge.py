@@ -42,6 +42,8 @@ class EdgeGraph:
         history: what the passes did to it so far, in order.
         foreign_state: names of buffers that other methods of the program write, so that their
             values here must not be taken for constants.
+        output_orders: for each of `outputs`, the order of dimensions that the program returns it
+            in, though it is contiguous in the graph; None is that of the graph. Empty when all are.
     """
 
     name: str
@@ -56,6 +58,7 @@ class EdgeGraph:
     example_inputs: tuple[tuple[Any, ...], dict[str, Any]] | None = None
     history: list["PassRecord"] = field(default_factory=list)
     foreign_state: frozenset[str] = frozenset()
+    output_orders: tuple[tuple[int, ...] | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,7 @@ def copy_edge_graph(edge: EdgeGraph) -> EdgeGraph:
         example_inputs=edge.example_inputs,
         history=list(edge.history),
         foreign_state=edge.foreign_state,
+        output_orders=edge.output_orders,
     )
 
 

@@ -64,6 +64,22 @@ def order_of_strides(sizes: Sequence[Any], strides: Sequence[Any]) -> tuple[int,
     return tuple(sorted(range(rank), key=lambda dim: -_example(strides[dim])))
 
 
+def channels_last_order(tensor: torch.Tensor) -> tuple[int, ...] | None:
+    """The order of a picture or volume whose channels lie innermost; None when it lies otherwise.
+
+    Memory with gaps, and what is contiguous as well, lies otherwise.
+
+    >>> channels_last_order(torch.empty(2, 3, 4, 5).to(memory_format=torch.channels_last))
+    (0, 2, 3, 1)
+    """
+    sizes, strides = tensor.shape, tensor.stride()
+    if len(sizes) not in (4, 5) or _is_contiguous(sizes, strides):
+        return None
+    order = (0, *range(2, len(sizes)), 1)
+    is_dense = _is_contiguous([sizes[dim] for dim in order], [strides[dim] for dim in order])
+    return order if is_dense else None
+
+
 def _example(stride: Any) -> int:
     """A stride; of a symbolic one its value in the example, found without a guard."""
     if isinstance(stride, int):

@@ -16,6 +16,7 @@ from etlab.exir.edge import EdgeGraph, InputKind, OutputKind
 from etlab.exir.emit.scalar_type import EXECUTABLE_DTYPES
 from etlab.exir.ops import (
     ASSERTIONS,
+    CLONE_DIM_ORDER,
     COPY_INTO,
     PRIM_OPERATORS,
     OutVariant,
@@ -63,6 +64,7 @@ class _Scheduler:
         self._bounds = Bounds(graph.range_constraints)
         self._values: dict[fx.Node, Any] = {}
         self._scalars: dict[tuple[Any, torch.dtype], Value] = {}
+        self._ordered: dict[tuple[Value, tuple[int, ...]], Value] = {}
         self._refused: list[str] = []
         self._warned: set[str] = set()
         self._schedule = Schedule(graph.name, in_spec=graph.in_spec, out_spec=graph.out_spec)
@@ -279,7 +281,8 @@ class _Scheduler:
             for place, spec in zip(self._placeholders(), self._graph.inputs, strict=True)
             if spec.target is not None
         }
-        for spec, result in zip(self._graph.outputs, results, strict=True):
+        orders = self._graph.output_orders or (None,) * len(results)
+        for spec, result, order in zip(self._graph.outputs, results, orders, strict=True):
             if spec.kind is OutputKind.BUFFER_MUTATION:
                 writes.append((targets[str(spec.target)], self._argument(result), result))
             elif spec.kind is OutputKind.USER_INPUT_MUTATION:
@@ -289,7 +292,7 @@ class _Scheduler:
                 given = result
                 if result is None and isinstance(spec.arg, ConstantArgument):
                     given = spec.arg.value
-                self._schedule.outputs.append(self._argument(given))
+                self._schedule.outputs.append(self._laid_out(self._argument(given), order))
             else:
                 raise LoweringError(
                     f"output '{spec.arg}' is a {spec.kind.name.lower()}, which no program can hold"
@@ -298,6 +301,20 @@ class _Scheduler:
             if place is not value:
                 source = result if isinstance(result, fx.Node) else None
                 self._schedule.calls.append(Call(COPY_INTO, [place, value, False], [place], source))
+
+    def _laid_out(self, value: Any, order: tuple[int, ...] | None) -> Any:
+        """An output in the order of dimensions that eager returns it in."""
+        spec = getattr(value, "spec", None)
+        if order is None or spec is None or spec.dim_order == order:
+            return value
+        key = (value, order)
+        if key not in self._ordered:
+            own = TensorSpec(spec.dtype, spec.sizes, order, spec.dynamism)
+            copy = Value(f"{value.name}_ordered", Role.RESULT, own, node=value.node)
+            arguments = [value, False, list(order), copy]
+            self._schedule.calls.append(Call(CLONE_DIM_ORDER, arguments, [copy], value.node))
+            self._ordered[key] = copy
+        return self._ordered[key]
 
     def _placeholders(self) -> list[Value]:
         return [self._values[node] for node in self._graph.graph.nodes if node.op == "placeholder"]

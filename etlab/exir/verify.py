@@ -135,6 +135,8 @@ def _signature_problems(edge: EdgeGraph) -> list[str]:
     outputs: Any = edge.graph.output_node().args[0]
     if len(outputs) != len(edge.outputs):
         problems.append(f"{len(outputs)} outputs, the signature says {len(edge.outputs)}")
+    if edge.output_orders and len(edge.output_orders) != len(edge.outputs):
+        problems.append(f"{len(edge.output_orders)} orders of {len(edge.outputs)} outputs")
     buffers = {spec.target for spec in edge.inputs if spec.kind is InputKind.BUFFER}
     inputs = {spec.arg.name for spec in edge.inputs if spec.kind is InputKind.USER_INPUT}
     for node, spec in zip(outputs, edge.outputs, strict=False):

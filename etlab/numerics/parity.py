@@ -13,6 +13,7 @@ from etlab.errors import (
     InvalidArgumentError,
     NotSupportedError,
 )
+from etlab.exir.specs import channels_last_order
 from etlab.numerics.data import describe, warnings_about
 from etlab.numerics.metrics import metric, standard_metrics
 from etlab.numerics.report import ParityReport, ParityRow
@@ -90,6 +91,7 @@ def compare(
     names = list(output_names or ())
     names += [f"output {i}" for i in range(len(names), len(expected[0]))]
     rows: list[ParityRow] = []
+    layouts: list[str] = []
     for path, opener in paths.items():
         if path == reference:
             rows += [ParityRow(path, name) for name in names[: len(expected[0])]]
@@ -110,6 +112,7 @@ def compare(
             rows.append(ParityRow(path, "", "failed", _one_line(error)))
             continue
         rows += _rows(path, names, actual, expected, [one.name for one in chosen])
+        layouts += _layout_notes(path, names, actual[0], expected[0])
     return ParityReport(
         model=model,
         reference=reference,
@@ -117,7 +120,7 @@ def compare(
         rows=tuple(rows),
         data=describe(samples),
         samples=len(samples),
-        warnings=tuple(warnings_about(samples)),
+        warnings=(*warnings_about(samples), *layouts),
     )
 
 
@@ -174,6 +177,24 @@ def _rows(
         rights = [_tensor(one[place]) for one in expected]
         rows.append(_row(path, names[place], lefts, rights, metrics))
     return rows
+
+
+def _layout_notes(
+    path: str, names: Sequence[str], actual: list[Any], expected: list[Any]
+) -> list[str]:
+    """Outputs whose channels lie innermost in the reference only: who reads memory must know."""
+    if path.startswith("device:"):  # its outputs come as files, written row by row
+        return []
+    return [
+        f"{path}: output '{name}' lies in memory with strides {tuple(left.stride())}, channels-last"
+        f" strides {tuple(right.stride())} in the reference; values are compared by index"
+        for name, left, right in zip(names, actual, expected, strict=False)
+        if isinstance(left, torch.Tensor)
+        and isinstance(right, torch.Tensor)
+        and left.shape == right.shape
+        and (order := channels_last_order(right)) is not None
+        and channels_last_order(left) != order
+    ]
 
 
 def _tensor(value: Any) -> torch.Tensor | None:

@@ -1,8 +1,14 @@
 import pytest
 import torch
 from exir.lowering import Function, lower, seeded
+from interop.official import run_official
 from torch import nn
 
+from etlab.runtime import Runtime
+from etlab.testing import assert_same
+from etlab.testing_graphs import assert_same_layout
+
+LAST, LAST_3D = torch.channels_last, torch.channels_last_3d
 CLONE = "dim_order_ops::_clone_dim_order.out"
 
 
@@ -37,6 +43,57 @@ def test_an_input_keeps_its_layout_and_is_converted_once() -> None:
 def test_any_order_of_dimensions_can_come_in(order: tuple[int, ...]) -> None:
     program = lower(Function(lambda x: x + 1), seeded(2, 3, 4).permute(order))
     assert program.memory_plan().steps == (CLONE, "aten::add.Scalar_out")
+
+
+class Layouts(nn.Module):
+    """Returns pictures and volumes in the layouts that eager gives them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("filter", _image())
+        self.register_buffer("count", torch.zeros(2, 3, 4, 5).to(memory_format=LAST))
+
+    def forward(self, image: torch.Tensor, volume: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        sums = image + 1
+        before = self.count * 1
+        self.count.add_(1)
+        return (
+            sums,
+            sums,
+            image,
+            sums.to(memory_format=torch.contiguous_format),
+            image.contiguous(),
+            volume.relu().to(memory_format=LAST_3D),
+            volume.to(memory_format=LAST_3D).tanh(),
+            sums.mean(1, keepdim=True),
+            image.contiguous().permute(0, 3, 1, 2),
+            self.filter,
+            before,
+            self.count,
+        )
+
+
+def test_outputs_lie_as_eager_returns_them() -> None:
+    image = seeded(2, 3, 5, 5).to(memory_format=LAST)
+    volume = seeded(2, 3, 4, 5, 1)
+    program = bytes(lower(Layouts(), image, volume).buffer)
+    expected = Layouts()(image, volume)
+    native = Runtime.get().load_program(program).load_method("forward")
+    assert native is not None
+    for path in (native.execute([image, volume]), run_official(program, [image, volume])):
+        for index, (got, want) in enumerate(zip(path, expected, strict=True)):
+            assert_same(got, want, f"output {index}")
+            assert_same_layout(got, want, f"output {index}")
+
+
+def test_outputs_of_any_size_lie_as_eager_returns_them() -> None:
+    model, sizes = nn.Conv2d(3, 4, 3).to(memory_format=LAST), {0: torch.export.Dim("n", max=5)}
+    program = lower(model, seeded(2, 3, 6, 5), dynamic_shapes=(sizes,))
+    method = Runtime.get().load_program(bytes(program.buffer)).load_method("forward")
+    assert method is not None
+    image = seeded(4, 3, 6, 5)
+    (got,) = method.execute([image])
+    assert_same_layout(got, model(image))
 
 
 def test_values_inside_are_contiguous() -> None:

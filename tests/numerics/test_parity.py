@@ -189,3 +189,16 @@ def test_warnings_speak_of_noise_and_of_constants():
 
 def test_data_is_described_in_words():
     assert describe([(PICTURE,)] * 2) == "2 samples of (1, 3, 10, 10) float32 in [0, 1]"
+
+
+def test_an_output_that_lies_otherwise_than_the_references_is_noted():
+    last = PICTURE.to(memory_format=torch.channels_last)
+    found = report(
+        samples=((last,),),
+        native=lambda args: [(args[0] * 2).contiguous()],
+        same=lambda args: [args[0] * 2],
+    )
+    notes = [note for note in found.warnings if "strides" in note]
+    assert len(notes) == 1
+    assert notes[0].startswith("native: output 'y'")
+    assert found.row("native").values["max_abs"] == 0

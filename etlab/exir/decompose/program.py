@@ -27,6 +27,7 @@ from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import fake_mode_of
 from etlab.exir.graph import provenance, rename_outputs, renamed, replace
 from etlab.exir.recurrent import PACKED, PACKED_WAY_OUT
+from etlab.exir.specs import channels_last_order
 
 aten = torch.ops.aten
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -133,6 +134,7 @@ class _Conversion:
             out_spec=program.call_spec.out_spec,
             submodules=self.main.submodules,
             example_inputs=program.example_inputs,
+            output_orders=self._orders(outputs),
         )
         return edge, self.shared.unsupported
 
@@ -234,6 +236,20 @@ class _Conversion:
         output = walk.graph.output(tuple(nodes))
         output.meta = {"val": tuple(getattr(n, "meta", {}).get("val", n) for n in nodes)}
         return outputs
+
+    def _orders(self, outputs: list[OutputSpec]) -> tuple[tuple[int, ...] | None, ...]:
+        """Eager's layout of the outputs that it returns with the channels innermost."""
+        returned: Any = self.nodes[-1].args[0]
+        vals = [getattr(node, "meta", {}).get("val") for node in returned]
+        # Writes found on the way stand in front of what the program returned.
+        vals = [None] * (len(outputs) - len(vals)) + vals
+        orders = tuple(
+            channels_last_order(val)
+            if isinstance(val, torch.Tensor) and spec.kind is OutputKind.USER_OUTPUT
+            else None
+            for val, spec in zip(vals, outputs, strict=True)
+        )
+        return orders if any(orders) else ()
 
 
 def _specs_with_constants(
