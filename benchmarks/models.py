@@ -76,6 +76,33 @@ def bert6() -> Model:
     return model.eval(), inputs
 
 
+def vit_tiny() -> Model:
+    from transformers import ViTConfig, ViTForImageClassification
+
+    config = ViTConfig(
+        hidden_size=192,
+        num_hidden_layers=12,
+        num_attention_heads=3,
+        intermediate_size=768,
+        num_labels=1000,
+        attn_implementation="sdpa",
+    )
+    model = PlainOutput(ViTForImageClassification(config).eval(), ("pixel_values",), "logits")
+    return model.eval(), (torch.randn(1, 3, 224, 224),)
+
+
+def smollm2() -> Model:
+    from etlab.models.smollm2 import load
+
+    return load(layers=4, longest=128), (torch.randint(0, 49152, (1, 128)),)
+
+
+def silero_vad() -> Model:
+    from etlab.models.silero_vad import CHUNK, load
+
+    return load(), (torch.randn(1, CHUNK),)
+
+
 def efficientnet_lite0() -> Model:
     from etlab.models.efficientnet_lite0 import load
 
@@ -87,4 +114,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "bert6": bert6,
     "mobilenet_v2": mobilenet_v2,
     "resnet18": resnet18,
+    "vit_tiny": vit_tiny,
+    "smollm2": smollm2,
+    "silero_vad": silero_vad,
 }

@@ -37,7 +37,7 @@ class MemoryPlanningPass:
         alignment: of every tensor, in bytes; a power of two.
     """
 
-    memory_planning_algo: str | Planner = "greedy"
+    memory_planning_algo: str | Planner = "search"
     allow_lifetime_and_storage_overlap: bool = False
     alloc_graph_input: bool = True
     alloc_graph_output: bool = True

@@ -1,0 +1,115 @@
+"""Reading GGUF files, the form in which packages ship language models.
+
+Format: github.com/ggml-org/ggml, docs/gguf.md.
+"""
+
+import math
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from etlab.errors import InvalidArgumentError
+
+_SCALARS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
+_STRING, _ARRAY = 8, 9
+_BLOCK = 32
+# Name, elements and bytes of a block, by the file's number of the type.
+_TYPES = {
+    0: ("F32", 1, 4),
+    1: ("F16", 1, 2),
+    2: ("Q4_0", _BLOCK, 18),
+    3: ("Q4_1", _BLOCK, 20),
+    8: ("Q8_0", _BLOCK, 34),
+}
+
+
+class GgufFile:
+    """A GGUF file: `metadata` by key, and tensors, which are read when they are asked for."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Read the head of a file.
+
+        Raises:
+            InvalidArgumentError: it is no GGUF file, or of the first version.
+        """
+        self._bytes = np.memmap(path, mode="r", dtype=np.uint8)
+        self._place = 4
+        if bytes(self._bytes[:4]) != b"GGUF":
+            raise InvalidArgumentError(f"'{path}' is not a GGUF file")
+        (version,) = self._numbers("I")
+        if version < 2:
+            raise InvalidArgumentError(f"'{path}' is GGUF version {version}; convert it to 3")
+        tensor_count, entry_count = self._numbers("QQ")
+        self.metadata: dict[str, Any] = {}
+        for _ in range(entry_count):
+            key = self._string()
+            self.metadata[key] = self._value(self._numbers("I")[0])
+        self._tensors: dict[str, tuple[tuple[int, ...], int, int]] = {}
+        for _ in range(tensor_count):
+            name = self._string()
+            sizes = self._numbers("Q" * self._numbers("I")[0])
+            kind, offset = self._numbers("IQ")
+            self._tensors[name] = (tuple(reversed(sizes)), kind, offset)
+        alignment = self.metadata.get("general.alignment", 32)
+        self._data = -(-self._place // alignment) * alignment
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the tensors, in the order of the file."""
+        return list(self._tensors)
+
+    def tensor(self, name: str) -> torch.Tensor:
+        """A tensor in its torch shape, dequantized to float32.
+
+        Raises:
+            InvalidArgumentError: there is none of the name, or its type is not read here.
+        """
+        if name not in self._tensors:
+            raise InvalidArgumentError(f"the GGUF file has no tensor '{name}'")
+        sizes, kind, offset = self._tensors[name]
+        if kind not in _TYPES:
+            raise InvalidArgumentError(f"tensor '{name}' has GGUF type {kind}, which is not read")
+        form, elements, nbytes = _TYPES[kind]
+        begin = self._data + offset
+        raw = np.asarray(self._bytes[begin : begin + math.prod(sizes) // elements * nbytes])
+        values = _dequantize(form, raw.reshape(-1, nbytes))
+        return torch.from_numpy(np.ascontiguousarray(values.reshape(sizes)))
+
+    def _numbers(self, form: str) -> tuple[Any, ...]:
+        numbers = struct.unpack_from("<" + form, self._bytes.data, self._place)
+        self._place += struct.calcsize("<" + form)
+        return numbers
+
+    def _string(self) -> str:
+        (length,) = self._numbers("Q")
+        self._place += length
+        return bytes(self._bytes[self._place - length : self._place]).decode("utf-8", "replace")
+
+    def _value(self, kind: int) -> Any:
+        if kind == _STRING:
+            return self._string()
+        if kind != _ARRAY:
+            return self._numbers(_SCALARS[kind])[0]
+        (item,) = self._numbers("I")
+        (length,) = self._numbers("Q")
+        if item in _SCALARS:
+            return list(self._numbers(_SCALARS[item] * length))
+        return [self._value(item) for _ in range(length)]
+
+
+def _dequantize(form: str, blocks: np.ndarray) -> np.ndarray:
+    """(blocks, bytes) uint8 to (blocks, elements) float32."""
+    if form in ("F32", "F16"):
+        return blocks.view(np.float32 if form == "F32" else np.float16).astype(np.float32)
+    scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+    if form == "Q8_0":
+        return blocks[:, 2:].view(np.int8).astype(np.float32) * scale
+    nibbles = blocks[:, 4:] if form == "Q4_1" else blocks[:, 2:]
+    steps = np.concatenate([nibbles & 15, nibbles >> 4], axis=-1)  # low nibbles come first
+    if form == "Q4_0":
+        return (steps.astype(np.float32) - 8.0) * scale
+    least = blocks[:, 2:4].copy().view(np.float16).astype(np.float32)
+    return steps * scale + least
