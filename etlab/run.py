@@ -221,20 +221,15 @@ class ExportRun:
         return size_report(self.file.data, title=self.name, graphs=graphs)
 
     def graph(self, stage: str = "delegated", method: str = "forward") -> "GraphData":
-        """Nodes, edges and modules of a stage ("aten", "quantized", "edge" or "delegated")."""
-        from etlab.inspect.graph import graph_data
+        """Nodes, edges and modules of a stage; delegates are open.
 
-        graphs = [name for name in self.stages if name not in ("eager", "program")]
-        if stage not in graphs:
-            raise InvalidArgumentError(
-                f"graph: no stage '{stage}' with a graph; choose from {', '.join(graphs)}"
-            )
-        title = f"{self.name}, {stage}"
-        held = self.stages[stage]
-        if isinstance(held, ExportedProgram):
-            return graph_data(held.graph, title=title)
-        edge = held.edge_graph(method)
-        return graph_data(edge.graph, title=title, submodules=edge.submodules)
+        Args:
+            stage: one of `run.stages`.
+            method: which one, of the stages that have several.
+        """
+        from etlab.inspect.graph_stages import stage_graph
+
+        return stage_graph(self.stages, stage, method, name=self.name)
 
     def netron(self, *, weights: bool = False, height: int = 480) -> "NetronView":
         """The program in a Netron view that asks no network for anything."""

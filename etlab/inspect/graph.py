@@ -1,22 +1,21 @@
-"""A graph as tables: nodes, edges and modules."""
+"""A graph as tables: nodes, the values that flow between them, and the tree they stand in."""
 
-from dataclasses import dataclass
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from torch import fx
-
 from etlab import display
-from etlab.inspect.provenance import (
-    bytes_of,
-    module_of,
-    operator_of,
-    shape_of,
-    source_of,
-    values_of,
-)
+from etlab.errors import NotFoundError
 
 if TYPE_CHECKING:
     import pandas
+
+CALLS = ("call", "delegate", "module")
+# Not drawn on their own: weights, picked results, and calls of delegates whose content is drawn.
+HIDDEN = ("state", "pick", "delegate")
+_SHOWN_ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +24,21 @@ class GraphNode:
 
     Attributes:
         id: place in the graph, which is the order of execution.
-        name: its name in the graph.
-        kind: placeholder, call_function, get_attr or output.
-        operator: what it calls.
+        name: its name, unique in the graph.
+        kind: input, state (weight, buffer, constant), call, delegate (a call of a delegate or of
+            bodies of control flow whose content is known), module, pick (one of several results)
+            or output.
+        operator: what it calls; the class of a module; empty otherwise.
         module: path of the innermost module it belongs to.
         source: `file.py:line`.
         dtype: of its first result; empty without one.
         shape: of its first result, symbolic sizes by name.
         nbytes: of all its results; None when symbolic.
         backend: who runs it when it is delegated; empty otherwise.
+        part: the delegate or body of control flow that it stands in; empty outside.
+        origins: names of the nodes of the exported graph that it came from: what joins the stages.
+        group: number of the group it stands in.
+        file: full path of the source file.
     """
 
     id: int
@@ -46,43 +51,97 @@ class GraphNode:
     shape: tuple[int | str, ...]
     nbytes: int | None
     backend: str = ""
+    part: str = ""
+    origins: tuple[str, ...] = ()
+    group: int = 0
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
+class GraphGroup:
+    """A box that holds nodes and other groups.
+
+    Attributes:
+        id: its number; 0 is the whole graph.
+        parent: number of the group around it; -1 for the whole graph.
+        kind: model, module, delegate, body, fold (equal blocks in a row) or section (a stretch of a
+            graph that has no modules to show).
+        name: unique, such as `blocks.3` or `lowered_module_0/blocks.3`.
+        label: what stands on the box.
+        type: class of a module, backend of a delegate, operator of a body, `12 x Block` of a fold.
+        call: id of the node that runs a delegate or body; -1 otherwise.
+    """
+
+    id: int
+    parent: int
+    kind: str
+    name: str
+    label: str
+    type: str = ""
+    call: int = -1
+
+
+@dataclass(frozen=True)
 class GraphData:
-    """Nodes in order of execution and the values that flow between them.
+    """Nodes in order of execution, the values between them, and the groups they stand in.
+
+    What stands inside of a delegate comes right before the call of the delegate.
 
     Attributes:
         title: model and stage.
         nodes: in order; `id` is the place.
-        edges: `(producer id, consumer id)`, once a pair.
+        edges: `(producer id, consumer id)`, once a pair, in order of the consumers. A delegate with
+            known content has its own edges and those of what stands inside.
+        groups: parents before children; `groups[0]` is the whole graph.
+        stage: name of the stage, empty for other graphs.
+        handles: the fx nodes (None where there are none), for details.
     """
 
     title: str
     nodes: tuple[GraphNode, ...]
     edges: tuple[tuple[int, int], ...]
+    groups: tuple[GraphGroup, ...]
+    stage: str = ""
+    handles: tuple[Any, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def operators(self) -> dict[str, int]:
-        """Calls of every operator, the commonest first."""
+        """Calls of every operator, the commonest first; a delegate counts as one call."""
         counts: dict[str, int] = {}
         for node in self.nodes:
-            if node.kind == "call_function" and node.operator != "getitem":
+            if node.kind in CALLS and not node.part:
                 counts[node.operator] = counts.get(node.operator, 0) + 1
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     @property
     def modules(self) -> dict[str, int]:
-        """Calls inside every module path, its children's included."""
+        """Calls inside every module path, its children's and the delegated ones included."""
         counts: dict[str, int] = {}
         for node in self.nodes:
-            if node.kind != "call_function":
+            if node.kind not in ("call", "module"):
                 continue
             parts = node.module.split(".") if node.module else []
             for depth in range(len(parts) + 1):
                 path = ".".join(parts[:depth])
                 counts[path] = counts.get(path, 0) + 1
         return counts
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Node name to id."""
+        return {node.name: node.id for node in self.nodes}
+
+    def node(self, name: str) -> GraphNode:
+        """A node by name.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        if name not in self.places:
+            raise NotFoundError(
+                f"{self.title}: no node is called {name!r}; graph.select(query) finds nodes"
+            )
+        return self.nodes[self.places[name]]
 
     def to_dataframe(self) -> "pandas.DataFrame":
         """One row a node."""
@@ -99,47 +158,22 @@ class GraphData:
         return f"GraphData({self.title}: {calls} calls of {len(self.operators)} operators)"
 
     def _repr_html_(self) -> str:
+        calls = [node for node in self.nodes if node.kind in CALLS]
         rows = [
             [node.name, node.operator, node.module, node.dtype, " x ".join(map(str, node.shape))]
-            for node in self.nodes
-            if node.kind == "call_function"
+            for node in calls[:_SHOWN_ROWS]
         ]
-        shown = rows[:200]
-        grid = display.table(["node", "operator", "module", "dtype", "shape"], shown)
-        if len(rows) > len(shown):
-            grid += display.note(f"the first {len(shown)} of {len(rows)}; to_dataframe() has all")
+        grid = display.table(["node", "operator", "module", "dtype", "shape"], rows)
+        if len(calls) > len(rows):
+            grid += display.note(f"the first {len(rows)} of {len(calls)}; to_dataframe() has all")
         counts = display.table(["operator", "calls"], self.operators.items(), numeric=["calls"])
         title = f"Graph of {self.title}"
-        return display.card(title, counts, display.details(f"{len(rows)} calls", grid))
-
-
-def graph_data(
-    graph: fx.Graph, *, title: str, submodules: dict[str, Any] | None = None
-) -> GraphData:
-    """The tables of an fx graph; `submodules` gives delegated parts their backend."""
-    nodes: list[GraphNode] = []
-    edges: list[tuple[int, int]] = []
-    places = {node: place for place, node in enumerate(graph.nodes)}
-    for node, place in places.items():
-        values = values_of(node)
-        sizes = [bytes_of(value) for value in values]
-        backend = ""
-        if node.args and isinstance(node.args[0], fx.Node) and node.args[0].op == "get_attr":
-            part = (submodules or {}).get(str(node.args[0].target))
-            backend = str(getattr(part, "backend_id", ""))
-        nodes.append(
-            GraphNode(
-                id=place,
-                name=node.name,
-                kind=node.op,
-                operator=operator_of(node) if node.op == "call_function" else "",
-                module=module_of(node),
-                source=source_of(node),
-                dtype=str(values[0].dtype).removeprefix("torch.") if values else "",
-                shape=shape_of(values[0]) if values else (),
-                nbytes=None if None in sizes else sum(size or 0 for size in sizes),
-                backend=backend,
-            )
+        return display.card(
+            title,
+            display.details(f"{len(self.operators)} operators", counts),
+            display.details(f"{len(calls)} calls", grid),
         )
-        edges += [(places[source], place) for source in node.all_input_nodes]
-    return GraphData(title, tuple(nodes), tuple(edges))
+
+    def widget(self, **options: Any) -> Any:
+        """A `GraphView` of this graph; see there for the options."""
+        return importlib.import_module("etlab.widgets").find_view("GraphView")(self, **options)

@@ -1,6 +1,7 @@
 """Where a node comes from: its module, its source line, its operator, its size."""
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,16 @@ def module_of(node: fx.Node) -> str:
     path = ""
     for entry in stack.values():
         path = str(entry[0])
+    return plain_path(path)
+
+
+@lru_cache(maxsize=65536)
+def plain_path(path: str) -> str:
+    """A module's path without torch's prefix and brackets.
+
+    >>> plain_path("L['self'].blocks['3'].project")
+    'blocks.3.project'
+    """
     path = path.removeprefix("L['self'].").removeprefix("L['self']")
     return re.sub(r"\['?([^'\]]*)'?\]", r".\1", path).strip(".")
 
@@ -45,17 +56,28 @@ def source_of(node: fx.Node) -> str:
 
 
 def source_line(node: fx.Node) -> tuple[str, str]:
-    """`file.py:12` and the text of that line, both empty when unknown.
+    """`file.py:12` and the text of that line, both empty when unknown."""
+    file, line, text = source_place(node)
+    return (f"{Path(file).name}:{line}", text) if file else ("", "")
+
+
+def source_place(node: fx.Node) -> tuple[str, int, str]:
+    """Full path of the file, number and text of the line; `("", 0, "")` when unknown.
 
     The innermost frame counts that is not PyTorch's own; of a model made of PyTorch's modules only,
     the innermost of all.
     """
-    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    return _place(node.meta.get("stack_trace") or "")
+
+
+@lru_cache(maxsize=4096)
+def _place(trace: str) -> tuple[str, int, str]:
+    frames = _FRAME.findall(trace)
     if not frames:
-        return "", ""
+        return "", 0, ""
     own = [frame for frame in frames if not frame[0].startswith(_LIBRARY)]
     file, line, text = (own or frames)[-1]
-    return f"{Path(file).name}:{line}", text.strip()
+    return file, int(line), text.strip()
 
 
 def values_of(node: fx.Node) -> list[torch.Tensor]:

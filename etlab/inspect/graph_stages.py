@@ -1,0 +1,50 @@
+"""The graph of one stage of a run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from etlab.inspect.graph import GraphData
+from etlab.inspect.graph_eager import eager_graph
+from etlab.inspect.graph_fx import origins_of, read_graph
+from etlab.inspect.graph_program import program_graph
+from etlab.inspect.graph_tree import RawGraph, assemble
+
+
+def stage_graph(
+    stages: Mapping[str, Any], stage: str, method: str = "forward", *, name: str
+) -> GraphData:
+    """The graph of one stage; `origins` of all stages name nodes of stage "aten".
+
+    Args:
+        stages: the forms of a model by stage name.
+        stage: which one.
+        method: which one, of the stages that have several.
+        name: of the model.
+
+    Raises:
+        NotFoundError: no such stage or method.
+    """
+    held = stages[stage]
+    if stage == "eager":
+        raw = eager_graph(read_graph(stages["aten"]), held)
+    elif isinstance(held, ExportedProgram):
+        raw = read_graph(held)
+    elif stage == "program":
+        raw = _program(stages, method)
+    else:
+        raw = read_graph(held.edge_graph(method), origins=_origins(stages))
+    return assemble(raw, title=f"{name}, {stage}", stage=stage)
+
+
+def _origins(stages: Mapping[str, Any]) -> dict[str, str]:
+    source: ExportedProgram = stages["quantized"] if "quantized" in stages else stages["aten"]
+    return origins_of(source.graph)
+
+
+def _program(stages: Mapping[str, Any], method: str) -> RawGraph:
+    program = stages["program"]
+    known = read_graph(program.edge_graph(method), origins=_origins(stages))
+    plans = {plan.name: plan for plan in program.executorch_program.execution_plan or ()}
+    return program_graph(plans[method], names=program.instruction_nodes(method), known=known)
