@@ -25,4 +25,8 @@ inline bool is_row_major_output(const Tensor& out, int64_t rank) {
   return is_float(out) && stays_row_major(out, rank);
 }
 
+inline bool is_row_major_truth(const Tensor& out, int64_t rank) {
+  return out.type() == ScalarType::kBool && stays_row_major(out, rank);
+}
+
 }  // namespace etlab

@@ -39,6 +39,10 @@ struct GemmKernels {
   // The same of a source (columns, depth) whose depth is contiguous.
   void (*pack_columns)(const float* source, int64_t stride, int64_t depth, int64_t columns,
                        float* destination, int64_t panel_width);
+  // destination (depth, columns), rows `destination_stride` apart, of a source (columns, depth) with
+  // rows `stride` apart.
+  void (*transpose)(const float* source, int64_t stride, int64_t depth, int64_t columns,
+                    float* destination, int64_t destination_stride);
   // c[m][n] = dot(a[m], b[n]) + biases: both operands have contiguous depth, nothing is packed.
   void (*dot)(const GemmTile& tile, int64_t rows, int64_t columns);
 };

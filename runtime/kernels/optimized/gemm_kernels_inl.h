@@ -115,6 +115,19 @@ void pack_columns(const float* source, int64_t stride, int64_t depth, int64_t co
   }
 }
 
+void transpose(const float* source, int64_t stride, int64_t depth, int64_t columns,
+               float* destination, int64_t destination_stride) {
+  int64_t j = 0;
+  for (; j + kWidth <= columns; j += kWidth) {
+    pack_full_vector(source + j * stride, stride, depth, destination + j, destination_stride);
+  }
+  for (; j < columns; ++j) {
+    for (int64_t k = 0; k < depth; ++k) {
+      destination[k * destination_stride + j] = source[j * stride + k];
+    }
+  }
+}
+
 template <int rows, int columns>
 ETLAB_INLINE void dot_tile(const GemmTile& t, int64_t m, int64_t n) {
   const float* a = t.a + m * t.a_stride;
@@ -208,6 +221,7 @@ constexpr GemmKernels kGemmKernels = {
     {ETLAB_TILES(1), ETLAB_TILES(2), ETLAB_TILES(3), ETLAB_TILES(4)},
     &pack_rows,
     &pack_columns,
+    &transpose,
     &dot};
 
 #undef ETLAB_TILES

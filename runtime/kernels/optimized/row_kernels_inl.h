@@ -58,18 +58,22 @@ double sum(const float* x, int64_t count) { return long_sum(x, count, Plain{}); 
 
 struct Larger {
   ETLAB_INLINE F of(F a, F b) { return larger(a, b); }
+  ETLAB_INLINE float of_numbers(float a, float b) { return a != a || a > b ? a : b; }
 };
 struct Smaller {
   ETLAB_INLINE F of(F a, F b) { return smaller(a, b); }
+  ETLAB_INLINE float of_numbers(float a, float b) { return a != a || a < b ? a : b; }
 };
 
 template <typename Choice>
 ETLAB_INLINE float extremum_of(F x) {
   float lanes[kWidth];
   store(lanes, x);
-  F best = splat(lanes[0]);
-  for (int i = 1; i < kWidth; ++i) best = Choice::of(best, splat(lanes[i]));
-  store(lanes, best);
+#pragma GCC unroll 4
+  for (int half = kWidth / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) lanes[i] = Choice::of_numbers(lanes[i], lanes[i + half]);
+  }
   return lanes[0];
 }
 

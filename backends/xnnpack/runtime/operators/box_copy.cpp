@@ -5,6 +5,8 @@
 
 #include "backends/xnnpack/runtime/operator.h"
 #include "runtime/core/error.h"
+#include "runtime/kernels/optimized/gemm_kernels.h"
+#include "runtime/kernels/optimized/instruction_set.h"
 
 namespace etlab {
 
@@ -12,6 +14,7 @@ namespace {
 
 // Rows and columns of a transposition, in square tiles so that both sides stay in the cache.
 constexpr int64_t kTile = 16;
+constexpr int64_t kDepthOfTile = 64;
 
 // A few planes become one of pixels, as pictures do on their way in.
 template <int columns, typename T>
@@ -19,6 +22,17 @@ void interleave(const T* source, T* target, int64_t rows, int64_t source_column,
                 int64_t target_row) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int c = 0; c < columns; ++c) target[r * target_row + c] = source[r + c * source_column];
+  }
+}
+
+// Four bytes of any kind are moved as floats are.
+void transpose_plane(const uint32_t* source, uint32_t* target, int64_t columns, int64_t rows,
+                     int64_t source_column, int64_t target_row) {
+  const auto transpose = ETLAB_FOR_INSTRUCTION_SET(gemm_kernels).transpose;
+  for (int64_t row = 0; row < rows; row += kDepthOfTile) {
+    transpose(reinterpret_cast<const float*>(source + row), source_column,
+              std::min(kDepthOfTile, rows - row), columns,
+              reinterpret_cast<float*>(target + row * target_row), target_row);
   }
 }
 
@@ -31,6 +45,11 @@ void copy_strided_plane(const T* source, T* target, int64_t columns, int64_t row
   }
   if (target_column == 1 && source_row == 1 && columns == 4) {
     return interleave<4>(source, target, rows, source_column, target_row);
+  }
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (target_column == 1 && source_row == 1 && columns >= kTile) {
+      return transpose_plane(source, target, columns, rows, source_column, target_row);
+    }
   }
   for (int64_t row = 0; row < rows; row += kTile) {
     const int64_t row_end = std::min(row + kTile, rows);

@@ -1,0 +1,7 @@
+#include "runtime/kernels/optimized/truth_kernels.h"
+
+#include "runtime/kernels/optimized/truth_kernels_inl.h"
+
+namespace etlab {
+extern const TruthKernels truth_kernels_generic = kTruthKernels;
+}  // namespace etlab
