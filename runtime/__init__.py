@@ -10,7 +10,7 @@ Example::
 from etlab.runtime.custom_kernels import load_kernels, register_kernel, unregister_kernel
 from etlab.runtime.dtypes import dtype_of, scalar_type_of
 from etlab.runtime.metadata import Instruction, MethodMeta, MethodMetadata, TensorInfo
-from etlab.runtime.method import Method, NodeEvent, TraceEvent
+from etlab.runtime.method import Method
 from etlab.runtime.program import Program, Runtime, Verification
 from etlab.runtime.registries import (
     Backend,
@@ -21,11 +21,13 @@ from etlab.runtime.registries import (
     register_backend,
 )
 from etlab.runtime.threads import set_thread_count, thread_count
+from etlab.runtime.trace import EventTrace, NodeEvent, RunTrace, TraceEvent
 
 __all__ = [
     "Backend",
     "BackendRegistry",
     "Delegate",
+    "EventTrace",
     "Instruction",
     "Method",
     "MethodMeta",
@@ -34,6 +36,7 @@ __all__ = [
     "NodeEvent",
     "OperatorRegistry",
     "Program",
+    "RunTrace",
     "Runtime",
     "TensorInfo",
     "TraceEvent",

@@ -1,7 +1,6 @@
 """A method that is ready to run."""
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -23,45 +22,7 @@ from etlab.runtime.tensors import (
     is_plain,
     write_back,
 )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeEvent:
-    """One node of a delegate that ran.
-
-    Attributes:
-        name: its kind, as the backend calls it.
-        debug_handle: what the backend's compiler gave it.
-        start: nanoseconds of a steady clock.
-        duration: nanoseconds.
-    """
-
-    name: str
-    debug_handle: int
-    start: int
-    duration: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TraceEvent:
-    """One instruction that ran.
-
-    Attributes:
-        instruction: its index in the method.
-        name: operator or backend; for other instructions their kind.
-        start: nanoseconds of a steady clock.
-        duration: nanoseconds.
-        result: a copy of what it returned, when results were asked for (of a delegate: its last
-            output).
-        nodes: what ran inside of a delegate, where its backend tells.
-    """
-
-    instruction: int
-    name: str
-    start: int
-    duration: int
-    result: Any = None
-    nodes: tuple[NodeEvent, ...] = ()
+from etlab.runtime.trace import EventTrace
 
 
 class Method:
@@ -95,8 +56,7 @@ class Method:
         self._updated = [
             index for index in range(metadata.num_inputs()) if native.updates_input(index)
         ]
-        self._events: list[TraceEvent] | None = None
-        self._trace_mode = ""
+        self._trace: EventTrace | None = None
 
     @property
     def name(self) -> str:
@@ -151,11 +111,10 @@ class Method:
         described = [
             describe_tensor(value) if isinstance(value, torch.Tensor) else value for value in values
         ]
-        outputs, events = self._native.execute(described, allocate_tensor, self._trace_mode)
+        trace = self._trace._native if self._trace is not None else None
+        outputs = self._native.execute(described, allocate_tensor, trace)
         for index in self._updated:
             write_back(values[index], given[index])
-        if events is not None and self._events is not None:
-            self._events.extend(self._named(event) for event in events)
         return outputs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -194,22 +153,34 @@ class Method:
         self._native.interrupt()
 
     @contextlib.contextmanager
-    def trace(self, *, results: bool = False) -> Iterator[list[TraceEvent]]:
+    def trace(self, *, results: bool = False) -> Iterator[EventTrace]:
         """Record every instruction of the runs within the `with` block.
 
         Args:
             results: keep a copy of what each instruction returned.
 
         Yields:
-            The list that the events are appended to when a run ends.
+            The events, which grow whenever a run ends.
         """
-        events: list[TraceEvent] = []
-        before = (self._events, self._trace_mode)
-        self._events, self._trace_mode = events, "results" if results else "times"
+        before = self._trace
+        self._trace = EventTrace(self._native, self._metadata, results=results)
         try:
-            yield events
+            yield self._trace
         finally:
-            self._events, self._trace_mode = before
+            self._trace = before
+
+    def start_trace(self, *, results: bool = False) -> EventTrace:
+        """Record every run from now on, until `stop_trace`.
+
+        Args:
+            results: keep a copy of what each instruction returned.
+        """
+        self._trace = EventTrace(self._native, self._metadata, results=results)
+        return self._trace
+
+    def stop_trace(self) -> None:
+        """Record no more."""
+        self._trace = None
 
     @property
     def state(self) -> dict[str, torch.Tensor]:
@@ -240,20 +211,6 @@ class Method:
     def arena_bytes(self) -> int:
         """Bytes of the arenas that are held for activations and state."""
         return self._native.arena_bytes
-
-    def _named(self, event: "_native.TraceRecord") -> TraceEvent:
-        instruction, begin, end, result, nodes = event
-        description = self._metadata.instructions[instruction]
-        return TraceEvent(
-            instruction,
-            description.name or description.kind,
-            begin,
-            end - begin,
-            result,
-            tuple(
-                NodeEvent(name, handle, first, last - first) for name, handle, first, last in nodes
-            ),
-        )
 
     def __repr__(self) -> str:
         """The method's name and signature."""

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from etlab.errors import InvalidArgumentError, NotSupportedError, OperatorMissingError
+from etlab.errors import InvalidArgumentError, OperatorMissingError
 from etlab.runtime import _native
 from etlab.runtime.bounds import KEY, InputBounds, read_bounds
 from etlab.runtime.metadata import MethodMeta
 from etlab.runtime.method import Method
 from etlab.runtime.registries import BackendRegistry, OperatorRegistry
 from etlab.runtime.threads import set_thread_count, thread_count
+from etlab.runtime.trace import EventTrace, save_etdump
 
 _OWN_NAMESPACES = {"aten", "dim_order_ops", "executorch_prim", "quantized_decomposed", "etlab"}
 
@@ -35,10 +36,12 @@ class Verification(enum.Enum):
 class Program:
     """A loaded and verified program."""
 
-    def __init__(self, native: _native.Program) -> None:
+    def __init__(self, native: _native.Program, *, trace: str | None = None) -> None:
         """Wrap a loaded native program; use `Runtime.load_program`."""
         self._native = native
         self._methods: dict[tuple[str, bool], Method] = {}
+        self._trace_mode = trace  # "times", "results", or None for no ETDump
+        self._traces: list[EventTrace] = []
 
     @property
     def method_names(self) -> set[str]:
@@ -80,7 +83,32 @@ class Program:
         native = _load_native(self._native, name, metadata)
         if _is_memory_checked(check_memory):
             native.check_memory()
-        return Method(native, metadata, bounds)
+        method = Method(native, metadata, bounds)
+        if self._trace_mode is not None:
+            self._traces.append(method.start_trace(results=self._trace_mode == "results"))
+        return method
+
+    def write_etdump_result_to_file(
+        self, etdump_path: str | Path, debug_buffer_path: str | Path | None = None
+    ) -> None:
+        """Write what all methods of this program did since it was loaded or last written.
+
+        Args:
+            etdump_path: of the .etdp file.
+            debug_buffer_path: of the file for what instructions returned.
+
+        Raises:
+            InvalidArgumentError: the program was loaded without `enable_etdump=True`.
+            AccessError: a place cannot be written.
+        """
+        if self._trace_mode is None:
+            raise InvalidArgumentError(
+                "write_etdump_result_to_file: nothing was recorded; load the program with"
+                " load_program(..., enable_etdump=True)"
+            )
+        save_etdump(self._traces, etdump_path, debug_buffer_path)
+        for trace in self._traces:
+            trace.clear()
 
     def input_bounds(self, method_name: str) -> tuple[InputBounds, ...]:
         """The least and largest sizes of dynamic inputs; empty when the file does not say.
@@ -175,8 +203,10 @@ class Runtime:
             data: a path, the bytes, or an open binary file. `bytes` are used in place; anything
                 that could change after it was verified is copied.
             verification: accepted for ExecuTorch's sake; programs are always verified in full.
-            enable_etdump: not supported yet; `Method.trace` records events in memory.
-            debug_buffer_size: not supported yet; see `enable_etdump`.
+            enable_etdump: record every run of every method for `write_etdump_result_to_file`;
+                `Method.trace` records without files.
+            debug_buffer_size: record what instructions return, too, if it is more than 0. There is
+                no limit to what is kept: memory grows with every run.
             data_path: the .ptd file, or files, with what the program keeps outside: paths, or the
                 files' bytes.
             memory_map: map the files instead of reading it: less memory for large models, but they
@@ -191,23 +221,26 @@ class Runtime:
             raise InvalidArgumentError(
                 f"verification: expected a Verification, got {verification!r}"
             )
-        if enable_etdump or debug_buffer_size:
-            raise NotSupportedError(
-                "ETDump is not supported yet; record events with Method.trace(results=True)"
-            )
+        trace = ("results" if debug_buffer_size > 0 else "times") if enable_etdump else None
         paths, contents = _tensor_files(data_path)
         if isinstance(data, str | Path):
             path = _native_path(data, "load_program")
-            return Program(_native.Program.load_file(path, paths, memory_map, contents))
+            return Program(
+                _native.Program.load_file(path, paths, memory_map, contents), trace=trace
+            )
         if isinstance(data, bytes | bytearray | memoryview):
-            return Program(_native.Program.load_bytes(bytes(data), paths, memory_map, contents))
+            return Program(
+                _native.Program.load_bytes(bytes(data), paths, memory_map, contents), trace=trace
+            )
         if hasattr(data, "read"):
             content = data.read()
             if isinstance(content, str):
                 raise InvalidArgumentError(
                     "load_program: the file is open as text; open it with mode 'rb'"
                 )
-            return Program(_native.Program.load_bytes(bytes(content), paths, memory_map, contents))
+            return Program(
+                _native.Program.load_bytes(bytes(content), paths, memory_map, contents), trace=trace
+            )
         raise InvalidArgumentError(
             "load_program: expected a path, bytes or an open binary file, got"
             f" {type(data).__name__}"

@@ -19,7 +19,14 @@ from etlab import display
 from etlab.commands._numbers import count
 from etlab.devices.values import load_tensor, save_events, save_outputs
 from etlab.errors import AccessError, EtlabError, InvalidArgumentError, NotFoundError
-from etlab.runtime import Method, MethodMeta, Program, Runtime, TraceEvent, set_thread_count
+from etlab.runtime import (
+    EventTrace,
+    MethodMeta,
+    Program,
+    Runtime,
+    TraceEvent,
+    set_thread_count,
+)
 
 _Call = list[Any]
 
@@ -40,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--profile",
         action="store_true",
         help="the time of every instruction; events.csv in the folder of --outputs",
+    )
+    parser.add_argument(
+        "--etdump", metavar="FILE", help="write the events of all runs for an Inspector"
     )
     parser.add_argument("--runs", type=count, default=1, metavar="N", help="of every call")
     parser.add_argument("--threads", type=count, metavar="N", help="of kernels")
@@ -66,22 +76,34 @@ def run(arguments: argparse.Namespace) -> int:
     calls = _calls(meta, arguments.inputs, arguments.random)
     folders = _folders(arguments.outputs, len(calls))
     times: list[float] = []
-    events: list[tuple[int, str, TraceEvent]] = []
+    trace = method.start_trace() if arguments.profile or arguments.etdump else None
     for call, folder in zip(calls, folders, strict=True):
         for repeat in range(arguments.runs):
-            outputs, seconds, traced = _run_once(method, call, with_trace=arguments.profile)
-            kinds = [meta.instructions[event.instruction].kind for event in traced]
-            events += [(len(times), *pair) for pair in zip(kinds, traced, strict=True)]
-            times.append(seconds)
+            begin = time.perf_counter()
+            outputs = method.execute(call)
+            times.append(time.perf_counter() - begin)
             if repeat == 0:
                 _finish_call(outputs, folder)
     best, median = min(times) * 1e3, statistics.median_high(times) * 1e3
     print(f"  {len(times)} runs: best {best:.3f} ms, median {median:.3f} ms")
-    if arguments.profile:
-        print(_profile_table([event for _, _, event in events]))
-        if arguments.outputs:
-            save_events(events, Path(arguments.outputs) / "events.csv")
+    if trace is not None:
+        _report(trace, meta, arguments)
     return 0
+
+
+def _report(trace: EventTrace, meta: MethodMeta, arguments: argparse.Namespace) -> None:
+    if arguments.etdump:
+        trace.save(arguments.etdump)
+    if not arguments.profile:
+        return
+    print(_profile_table(trace))
+    if arguments.outputs:
+        events = [
+            (number, meta.instructions[event.instruction].kind, event)
+            for number, run in enumerate(trace.runs)
+            for event in run.events
+        ]
+        save_events(events, Path(arguments.outputs) / "events.csv")
 
 
 def _default_method(program: Program) -> str:
@@ -161,18 +183,6 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "None": {"none": None}.__getitem__,
     "str": str,
 }
-
-
-def _run_once(
-    method: Method, call: _Call, *, with_trace: bool
-) -> tuple[list[Any], float, list[TraceEvent]]:
-    if not with_trace:
-        begin = time.perf_counter()
-        return method.execute(call), time.perf_counter() - begin, []
-    with method.trace() as events:
-        begin = time.perf_counter()
-        outputs = method.execute(call)
-        return outputs, time.perf_counter() - begin, events
 
 
 def _folders(outputs: str | None, count: int) -> list[Path | None]:

@@ -15,6 +15,7 @@ void bind_kernels(pybind11::module_& module);
 void bind_optimized(pybind11::module_& module);
 void bind_programs(pybind11::module_& module);
 void bind_methods(pybind11::module_& module);
+void bind_traces(pybind11::module_& module);
 void bind_backends(pybind11::module_& module);
 void bind_custom_kernels(pybind11::module_& module);
 

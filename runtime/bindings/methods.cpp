@@ -8,6 +8,7 @@
 
 #include "runtime/bindings/bindings.h"
 #include "runtime/bindings/programs.h"
+#include "runtime/bindings/traces.h"
 #include "runtime/core/method.h"
 
 namespace py = pybind11;
@@ -52,61 +53,6 @@ class SignalPoller : public Poller {
   std::optional<py::error_already_set> raised_;
 };
 
-// Collects (instruction, begin, end, results or None, nodes of a delegate) of a run.
-class TraceRecorder : public InstructionObserver {
- public:
-  TraceRecorder(py::object allocate, bool with_results)
-      : allocate_(std::move(allocate)), with_results_(with_results) {}
-
-  void on_instruction(size_t instruction, int64_t begin, int64_t end,
-                      Span<Value* const> arguments) override {
-    events_.push_back({instruction, begin, end, std::move(nodes_)});
-    nodes_.clear();
-    if (!with_results_) return;
-    py::gil_scoped_acquire acquire;
-    results_.append(arguments.empty()
-                        ? py::none()
-                        : value_to_python(*arguments[arguments.size() - 1], allocate_));
-  }
-
-  void on_node(std::string_view name, uint32_t debug_handle, int64_t begin, int64_t end) override {
-    nodes_.push_back({std::string(name), debug_handle, begin, end});
-  }
-
-  py::list take() const {
-    py::list result;
-    for (size_t i = 0; i < events_.size(); ++i) {
-      const Event& event = events_[i];
-      py::list nodes;
-      for (const Node& node : event.nodes) {
-        nodes.append(py::make_tuple(node.name, node.debug_handle, node.begin, node.end));
-      }
-      result.append(py::make_tuple(event.instruction, event.begin, event.end,
-                                   with_results_ ? py::object(results_[i]) : py::none(), nodes));
-    }
-    return result;
-  }
-
- private:
-  struct Node {
-    std::string name;
-    uint32_t debug_handle;
-    int64_t begin;
-    int64_t end;
-  };
-  struct Event {
-    size_t instruction;
-    int64_t begin;
-    int64_t end;
-    std::vector<Node> nodes;
-  };
-  py::object allocate_;
-  bool with_results_;
-  std::vector<Event> events_;
-  std::vector<Node> nodes_;  // of the instruction that runs
-  py::list results_;
-};
-
 // Runs `body(poller)` without the GIL; a signal's exception wins over the one that it caused.
 template <typename Body>
 void run_interruptible(const Body& body) {
@@ -121,23 +67,24 @@ void run_interruptible(const Body& body) {
   }
 }
 
-py::tuple execute(Method& method, const py::iterable& inputs, const py::object& allocate,
-                  const std::string& trace) {
+py::list execute(Method& method, const py::iterable& inputs, const py::object& allocate,
+                 Trace* trace) {
   ValuesFromPython from_python(inputs);
   const std::vector<Value> values(from_python.values().begin(), from_python.values().end());
-  std::optional<TraceRecorder> recorder;
-  if (!trace.empty()) recorder.emplace(allocate, trace == "results");
+  std::unique_ptr<RunTrace> recorded;
+  if (trace != nullptr) recorded = std::make_unique<RunTrace>(method, trace->keeps_results);
   py::list outputs;
   run_interruptible([&](Poller* poller) {
     RunOptions options;
     options.poller = poller;
-    options.observer = recorder ? &*recorder : nullptr;
+    options.observer = recorded.get();
     method.run(values, options, [&](Span<const Value* const> results) {
       py::gil_scoped_acquire acquire;
       for (const Value* result : results) outputs.append(value_to_python(*result, allocate));
     });
   });
-  return py::make_tuple(outputs, recorder ? py::object(recorder->take()) : py::none());
+  if (trace != nullptr) trace->runs.push_back(std::move(recorded));
+  return outputs;
 }
 
 py::dict state(Method& method, const py::object& allocate) {
@@ -170,7 +117,13 @@ std::shared_ptr<Method> load_method(const ProgramHandle& handle, const std::stri
 void bind_methods(py::module_& module) {
   py::class_<Method, std::shared_ptr<Method>>(module, "Method")
       .def_static("load", &load_method, py::arg("program"), py::arg("name"))
-      .def("execute", &execute, py::arg("inputs"), py::arg("allocate"), py::arg("trace") = "")
+      .def("execute", &execute, py::arg("inputs"), py::arg("allocate"),
+           py::arg("trace") = py::none())
+      .def_property_readonly("load_times",
+                             [](const Method& method) {
+                               const LoadTimes& times = method.load_times();
+                               return py::make_tuple(times.begin, times.prepare, times.end);
+                             })
       .def("interrupt", &Method::interrupt)
       .def("check_memory", &Method::check_memory, py::call_guard<py::gil_scoped_release>())
       .def("state", &state, py::arg("allocate"))

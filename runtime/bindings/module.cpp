@@ -11,6 +11,7 @@ PYBIND11_MODULE(_native, module) {
   etlab::bind_kernels(module);
   etlab::bind_optimized(module);
   etlab::bind_programs(module);
+  etlab::bind_traces(module);
   etlab::bind_methods(module);
   etlab::bind_backends(module);
   etlab::bind_custom_kernels(module);

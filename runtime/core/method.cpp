@@ -46,7 +46,12 @@ std::pair<size_t, size_t> delegate_arity(const schema::ExecutionPlan& plan, size
 }  // namespace
 
 std::unique_ptr<Method> Method::load(const Program& program, std::string_view name) {
-  return std::unique_ptr<Method>(new Method(program, program.plan(name)));
+  const int64_t begin = now();
+  const schema::ExecutionPlan& plan = program.plan(name);
+  const int64_t prepare = now();
+  std::unique_ptr<Method> method(new Method(program, plan));
+  method->load_times_ = {begin, prepare, now()};
+  return method;
 }
 
 Method::Method(const Program& program, const schema::ExecutionPlan& plan)
@@ -226,6 +231,7 @@ class ObservedDelegate {
 
 void Method::execute(const RunOptions& options) {
   uint64_t left = options.most_instructions;
+  const int64_t started = options.observer == nullptr ? 0 : now();
   size_t index = 0;
   try {
     while (index < instructions_.size()) {
@@ -244,6 +250,9 @@ void Method::execute(const RunOptions& options) {
       }
       if (watch_ != nullptr) watch_->after(index, next);
       index = next;
+    }
+    if (options.observer != nullptr) {
+      options.observer->on_end(started, now(), {outputs_.data(), outputs_.size()});
     }
   } catch (...) {
     context_.reset();

@@ -28,12 +28,21 @@ class InstructionObserver : public NodeObserver {
                               Span<Value* const> arguments) = 0;
   // The nodes of a delegate come before its instruction.
   void on_node(std::string_view, uint32_t, int64_t, int64_t) override {}
+  // After the last instruction of a run that ended well; the times are those of all instructions.
+  virtual void on_end(int64_t /*begin*/, int64_t /*end*/, Span<const Value* const> /*outputs*/) {}
 };
 
 struct RunOptions {
   Poller* poller = nullptr;
   InstructionObserver* observer = nullptr;
   uint64_t most_instructions = 10'000'000;  // a run that needs more is taken for an endless loop
+};
+
+// When a method was loaded, in nanoseconds of a steady clock.
+struct LoadTimes {
+  int64_t begin;
+  int64_t prepare;  // its kernels, delegates and memory were looked for from here on
+  int64_t end;
 };
 
 // One method, ready to run: kernels and backends found, memory had, constants bound.
@@ -63,6 +72,10 @@ class Method {
   void reset_state(Poller* poller);
 
   const std::string& name() const { return name_; }
+  const LoadTimes& load_times() const { return load_times_; }
+  bool is_delegate_call(size_t instruction) const {
+    return instructions_[instruction].kind == Instruction::Kind::kDelegate;
+  }
   size_t input_count() const { return binder_.count(); }
   bool can_alias_input(size_t input) const { return binder_.can_alias(input); }
   // Whether a run writes this input of the caller's.
@@ -114,6 +127,7 @@ class Method {
   const schema::ExecutionPlan& plan_;
   SharedState& shared_state_;
   std::string name_;
+  LoadTimes load_times_{};
   mutable ValueTable values_;
   InputBinder binder_;
   std::vector<std::string> operator_names_;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/core/error.h"
+#include "runtime/core/etdump.h"
 #include "runtime/core/kernel.h"
 #include "runtime/core/method.h"
 #include "runtime/core/method_meta.h"
@@ -15,15 +16,6 @@ namespace {
 class NoPoller : public Poller {
  public:
   bool poll() override { return false; }
-};
-
-class Printer : public InstructionObserver {
- public:
-  void on_instruction(size_t instruction, int64_t begin, int64_t end,
-                      Span<Value* const> arguments) override {
-    std::printf("%zu: %lld ns, %zu arguments\n", instruction, static_cast<long long>(end - begin),
-                arguments.size());
-  }
 };
 
 // An argument of every kind that a kernel can have.
@@ -47,13 +39,16 @@ void run(const Program& program, const std::string& name) {
   }
   const auto method = Method::load(program, name);
   NoPoller poller;
-  Printer printer;
+  RunTrace trace(*method, true);
   RunOptions options;
   options.poller = &poller;
-  options.observer = &printer;
+  options.observer = &trace;
   method->run({}, options, [](Span<const Value* const> outputs) {
     for (const Value* output : outputs) print(output->describe());
   });
+  const TracedMethod traced{&meta, method->load_times(), {&trace}};
+  const Etdump dump = write_etdump({&traced, 1});
+  std::printf("%zu bytes of events, %zu of results\n", dump.events.size(), dump.tensors.size());
   method->interrupt();
   method->with_state(&poller, [](const std::vector<ValueTable::NamedTensor>& state) {
     for (const ValueTable::NamedTensor& buffer : state) print(buffer.name);

@@ -13,6 +13,7 @@ from small_models import Counter, Mlp
 import etlab
 from etlab.commands import main
 from etlab.devices.values import array_to_tensor, load_events, load_outputs, tensor_to_array
+from etlab.devtools.etdump import read_etdump
 
 
 def _mlp(folder: Path) -> tuple[Path, torch.Tensor]:
@@ -50,6 +51,14 @@ def test_calls_follow_each_other_with_their_state(command: Command, tmp_path: Pa
     assert command([program, *call, *call, "--outputs", tmp_path]).code == 0
     assert load_outputs(tmp_path / "0")[0].tolist() == [4, 5, 6]
     assert load_outputs(tmp_path / "1")[0].tolist() == [5, 7, 9]
+
+
+def test_an_etdump_holds_every_run(command: Command, tmp_path: Path) -> None:
+    program, _ = _mlp(tmp_path)
+    done = command([program, "--runs", 3, "--etdump", tmp_path / "run.etdp"])
+    assert (done.code, done.errors) == (0, "")
+    dump = read_etdump((tmp_path / "run.etdp").read_bytes())
+    assert [run.name for run in dump.run_data or ()] == ["Default", *3 * ["Execute"]]
 
 
 def test_without_inputs_they_are_made_up(command: Command, tmp_path: Path) -> None:

@@ -92,8 +92,8 @@ def test_other_arguments_are_refused_in_words(compiled):
         Runtime.get().load_program(compiled("mlp")).load_method(3)
     with pytest.raises(errors.InvalidArgumentError, match="expected a Verification"):
         Runtime.get().load_program(compiled("mlp"), verification=7)
-    with pytest.raises(errors.NotSupportedError, match="ETDump"):
-        Runtime.get().load_program(compiled("mlp"), enable_etdump=True)
+    with pytest.raises(errors.InvalidArgumentError, match="enable_etdump=True"):
+        Runtime.get().load_program(compiled("mlp")).write_etdump_result_to_file("no.etdp")
 
 
 def test_native_loading_refuses_other_types(load):

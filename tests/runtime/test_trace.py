@@ -41,6 +41,46 @@ def test_runs_outside_the_block_are_not_traced(load, example):
     assert len(events) == count == 2 * method.metadata.num_instructions()
 
 
+def test_runs_have_times_of_their_own(load, example):
+    _, args, _ = example("mlp")
+    method = load("mlp").load_method("forward")
+    with method.trace() as trace:
+        method.execute(args)
+        assert len(trace.runs) == 1
+        method.execute(args)
+    assert len(trace.runs) == 2
+    for run in trace.runs:
+        assert run.start <= run.events[0].start
+        assert sum(event.duration for event in run.events) <= run.duration
+    assert trace.load_seconds > 0
+    assert list(trace.to_dataframe().run) == [0] * len(trace.runs[0].events) + [1] * len(
+        trace.runs[1].events
+    )
+    assert repr(trace) == f"EventTrace(forward: 2 runs, {len(trace)} events)"
+
+
+def test_results_of_several_outputs_are_kept_one_by_one(load, example):
+    _, (x,), _ = example("sorted")
+    method = load("sorted").load_method("forward")
+    with method.trace(results=True) as trace:
+        outputs = method.execute([x])
+    wanted = torch.topk(x, 900)
+    event = next(event for event in trace if event.name.startswith("aten::topk"))
+    assert_same(event.results[0], wanted.values)
+    assert len(event.results) == len(event.result) == 2
+    assert_same(trace.runs[0].outputs[0], outputs[0])
+
+
+def test_failing_run_leaves_no_trace(load, example):
+    _, args, _ = example("mlp")
+    method = load("mlp").load_method("forward")
+    with method.trace() as trace:
+        with pytest.raises(errors.InvalidArgumentError):
+            method.execute([torch.zeros(1)])
+        method.execute(args)
+    assert len(trace.runs) == 1
+
+
 def test_branch_that_is_not_taken_is_not_in_the_trace(load, example, compiler):
     _, (_, x), _ = example("branches")
     method = load("branches", compiler).load_method("forward")

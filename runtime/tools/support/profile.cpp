@@ -7,14 +7,20 @@
 #include <iomanip>
 
 #include "runtime/core/error.h"
+#include "runtime/core/etdump.h"
 
 namespace etlab {
 
-void Profile::on_instruction(size_t instruction, int64_t begin, int64_t end, Span<Value* const>) {
-  events_.push_back({runs_ - 1, instruction, begin, end});
+namespace {
+
+void check_written(std::ofstream& file, const std::string& path) {
+  file.close();
+  ETLAB_CHECK(file.good(), kAccessFailed, "cannot write ", path, ": ", std::strerror(errno));
 }
 
-void Profile::print_table(std::ostream& out, const MethodMeta& meta) const {
+}  // namespace
+
+void print_table(std::ostream& out, const Runs& runs, const MethodMeta& meta) {
   struct Row {
     int64_t calls = 0;
     int64_t total = 0;
@@ -22,12 +28,14 @@ void Profile::print_table(std::ostream& out, const MethodMeta& meta) const {
   };
   std::vector<Row> rows(meta.instructions.size());
   int64_t total = 0;
-  for (const Event& event : events_) {
-    Row& row = rows.at(event.instruction);
-    ++row.calls;
-    row.total += event.end - event.begin;
-    row.least = std::min(row.least, event.end - event.begin);
-    total += event.end - event.begin;
+  for (const auto& run : runs) {
+    for (const RunTrace::Event& event : run->events()) {
+      Row& row = rows.at(event.instruction);
+      ++row.calls;
+      row.total += event.end - event.begin;
+      row.least = std::min(row.least, event.end - event.begin);
+      total += event.end - event.begin;
+    }
   }
   const auto flags = out.flags();
   out << std::fixed << std::setprecision(1) << "instruction  calls     mean us    least us  share  name\n";
@@ -44,20 +52,33 @@ void Profile::print_table(std::ostream& out, const MethodMeta& meta) const {
   out.flags(flags);
 }
 
-void Profile::write_csv(const std::string& path, const MethodMeta& meta) const {
+void write_csv(const std::string& path, const Runs& runs, const MethodMeta& meta) {
   errno = 0;
   std::ofstream file(path, std::ios::trunc);
   file << "run,instruction,kind,name,start_ns,duration_ns\n";
-  for (const Event& event : events_) {
-    const InstructionInfo& info = meta.instructions.at(event.instruction);
-    std::string name = info.name;  // any text of a program
-    std::replace_if(name.begin(), name.end(),
-                    [](char c) { return c == ',' || c == '"' || c == '\n' || c == '\r'; }, '_');
-    file << event.run << "," << event.instruction << "," << info.kind << "," << name << ","
-         << event.begin << "," << event.end - event.begin << "\n";
+  for (size_t run = 0; run < runs.size(); ++run) {
+    for (const RunTrace::Event& event : runs[run]->events()) {
+      const InstructionInfo& info = meta.instructions.at(event.instruction);
+      std::string name = info.name;  // any text of a program
+      std::replace_if(name.begin(), name.end(),
+                      [](char c) { return c == ',' || c == '"' || c == '\n' || c == '\r'; }, '_');
+      file << run << "," << event.instruction << "," << info.kind << "," << name << ","
+           << event.begin << "," << event.end - event.begin << "\n";
+    }
   }
-  file.close();
-  ETLAB_CHECK(file.good(), kAccessFailed, "cannot write ", path, ": ", std::strerror(errno));
+  check_written(file, path);
+}
+
+void write_etdump(const std::string& path, const Runs& runs, const MethodMeta& meta,
+                  const Method& method) {
+  TracedMethod traced{&meta, method.load_times(), {}};
+  for (const auto& run : runs) traced.runs.push_back(run.get());
+  const Etdump dump = write_etdump(Span<const TracedMethod>(&traced, 1));
+  errno = 0;
+  std::ofstream file(path, std::ios::trunc | std::ios::binary);
+  file.write(reinterpret_cast<const char*>(dump.events.data()),
+             static_cast<std::streamsize>(dump.events.size()));
+  check_written(file, path);
 }
 
 }  // namespace etlab

@@ -9,8 +9,8 @@ namespace etlab {
 
 const char* const kUsage =
     "usage: etlab-run PROGRAM [--method NAME] [--data FILE.ptd ...] [--inputs VALUE ...] ...\n"
-    "                 [--random SEED] [--outputs FOLDER] [--profile] [--runs N] [--threads N]\n"
-    "                 [--map] [--list] [--check-memory]\n"
+    "                 [--random SEED] [--outputs FOLDER] [--profile] [--etdump FILE]\n"
+    "                 [--runs N] [--threads N] [--map] [--list] [--check-memory]\n"
     "       etlab-run --serve\n"
     "\n"
     "Runs a method of a program. A VALUE is a .npy file, another file with the bytes of a tensor\n"
@@ -22,6 +22,7 @@ const char* const kUsage =
     "  --outputs FOLDER  write output_<n>.npy and outputs.json there; with several calls in folders\n"
     "                    0, 1, ... of it\n"
     "  --profile         the time of every instruction; events.csv in the folder of --outputs\n"
+    "  --etdump FILE     write the events of all runs for ExecuTorch's Inspector, or etlab's\n"
     "  --runs N          run every call N times; outputs are those of the first\n"
     "  --threads N       of kernels\n"
     "  --map             map the file into memory instead of reading it\n"
@@ -85,6 +86,8 @@ Request parse_request(const std::vector<std::string>& arguments) {
       request.seed = reader.number_of<unsigned>(option, 0);
     } else if (option == "--outputs") {
       request.outputs = reader.value_of(option);
+    } else if (option == "--etdump") {
+      request.etdump = reader.value_of(option);
     } else if (option == "--runs") {
       request.runs = reader.number_of<int>(option, 1);
     } else if (option == "--threads") {

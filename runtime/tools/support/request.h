@@ -14,6 +14,7 @@ struct Request {
   std::optional<std::vector<std::vector<std::string>>> calls;  // inputs of each call; none: made up
   std::optional<unsigned> seed;                        // of made-up inputs; without one they are zero
   std::string outputs;                                 // folder; empty: nothing is written
+  std::string etdump;                                  // file; empty: none is written
   int runs = 1;
   int threads = 0;  // 0: as many as there are processors
   bool profile = false;

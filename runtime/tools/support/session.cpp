@@ -102,9 +102,8 @@ void Session::run(const Request& request, std::ostream* report) {
   Method& method = this->method(loaded, meta.name);
   if (request.check_memory) method.check_memory();
   const auto calls = inputs_of(meta, request);
-  Profile profile;
-  RunOptions options;
-  options.observer = request.profile ? &profile : nullptr;
+  Runs runs;
+  const bool is_traced = request.profile || !request.etdump.empty();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ETLAB_CHECK(!is_stopped_, kInterrupted, "stopped before the run");
@@ -124,7 +123,10 @@ void Session::run(const Request& request, std::ostream* report) {
     const std::filesystem::path folder = request.outputs;
     const std::string place = calls.size() == 1 ? request.outputs : (folder / concat(call)).string();
     for (int run = 0; run < request.runs; ++run) {
-      profile.begin_run();
+      std::unique_ptr<RunTrace> trace;
+      if (is_traced) trace = std::make_unique<RunTrace>(method, false);
+      RunOptions options;
+      options.observer = trace.get();
       const auto begin = Clock::now();
       method.run(calls[call]->values(), options, [&](Span<const Value* const> outputs) {
         times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
@@ -134,13 +136,15 @@ void Session::run(const Request& request, std::ostream* report) {
           *report << "  output " << i << ": " << outputs[i]->describe() << "\n";
         }
       });
+      if (is_traced) runs.push_back(std::move(trace));
     }
   }
   if (report != nullptr) print_times(*report, times);
+  if (!request.etdump.empty()) write_etdump(request.etdump, runs, meta, method);
   if (!request.profile) return;
-  if (report != nullptr) profile.print_table(*report, meta);
+  if (report != nullptr) print_table(*report, runs, meta);
   if (!request.outputs.empty()) {
-    profile.write_csv((std::filesystem::path(request.outputs) / "events.csv").string(), meta);
+    write_csv((std::filesystem::path(request.outputs) / "events.csv").string(), runs, meta);
   }
 }
 

@@ -1,0 +1,1 @@
+"""ExecuTorch's developer tools: ETDump, ETRecord, Inspector, BundledProgram."""

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/core/run_trace.h"
+
+namespace etlab {
+
+// The runs of a method that were recorded, in order. Grows with the interpreter's lock held.
+struct Trace {
+  bool keeps_results;
+  std::vector<std::unique_ptr<const RunTrace>> runs;
+};
+
+}  // namespace etlab

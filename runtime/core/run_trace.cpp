@@ -1,0 +1,77 @@
+#include "runtime/core/run_trace.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace etlab {
+
+namespace {
+
+constexpr size_t kAlignment = 16;
+
+// Several results come as a list behind the results themselves, which a list of its own is not.
+const TensorList* several_results(Span<Value* const> arguments) {
+  const size_t count = arguments.size();
+  const auto* list = arguments[count - 1]->get_if<TensorList>();
+  if (list == nullptr) return nullptr;
+  return count > 1 && arguments[count - 2]->is<TensorList>() ? nullptr : list;
+}
+
+}  // namespace
+
+void RunTrace::on_instruction(size_t instruction, int64_t begin, int64_t end,
+                              Span<Value* const> arguments) {
+  if (keeps_results_ && !arguments.empty()) {
+    if (method_->is_delegate_call(instruction)) {
+      for (const Value* argument : arguments) store(*argument);
+    } else if (const TensorList* list = several_results(arguments)) {
+      for (Tensor* tensor : *list) store(Value(tensor));
+    } else {
+      store(*arguments[arguments.size() - 1]);
+    }
+  }
+  events_.push_back({instruction, begin, end, nodes_.size(), results_.size()});
+}
+
+void RunTrace::on_node(std::string_view name, uint32_t debug_handle, int64_t begin, int64_t end) {
+  auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) found = names_.insert(found, std::string(name));
+  nodes_.push_back({static_cast<uint32_t>(found - names_.begin()), debug_handle, begin, end});
+}
+
+void RunTrace::on_end(int64_t begin, int64_t end, Span<const Value* const> outputs) {
+  begin_ = begin;
+  end_ = end;
+  first_output_ = results_.size();
+  if (!keeps_results_) return;
+  for (const Value* output : outputs) store(*output);
+}
+
+void RunTrace::store(const Value& value) {
+  if (const auto* number = value.get_if<int64_t>()) {
+    results_.emplace_back(*number);
+  } else if (const auto* real = value.get_if<double>()) {
+    results_.emplace_back(*real);
+  } else if (const auto* flag = value.get_if<bool>()) {
+    results_.emplace_back(*flag);
+  } else if (const auto* tensor = value.get_if<Tensor*>()) {
+    if (*tensor != nullptr && (*tensor)->has_memory()) results_.emplace_back(store(**tensor));
+  } else if (const auto* list = value.get_if<TensorList>()) {
+    std::vector<StoredTensor> tensors;
+    for (const Tensor* item : *list) {
+      if (item != nullptr && item->has_memory()) tensors.push_back(store(*item));
+    }
+    results_.emplace_back(std::move(tensors));
+  }
+}
+
+RunTrace::StoredTensor RunTrace::store(const Tensor& tensor) {
+  bytes_.resize((bytes_.size() + kAlignment - 1) / kAlignment * kAlignment);
+  const size_t offset = bytes_.size();
+  const auto* elements = static_cast<const uint8_t*>(tensor.raw());
+  if (tensor.nbytes() > 0) bytes_.insert(bytes_.end(), elements, elements + tensor.nbytes());
+  return {tensor.type(), {tensor.sizes().begin(), tensor.sizes().end()},
+          {tensor.strides().begin(), tensor.strides().end()}, offset};
+}
+
+}  // namespace etlab
