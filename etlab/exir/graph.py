@@ -16,6 +16,7 @@ from torch.export.graph_signature import (
 )
 
 from etlab.errors import InvalidArgumentError
+from etlab.exir import assertions
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import contiguous, fake, fake_mode_of
 
@@ -103,10 +104,11 @@ def constant_placeholders(edge: EdgeGraph) -> dict[fx.Node, torch.Tensor]:
 
 
 def remove_dead_code(edge: EdgeGraph) -> bool:
-    """Erase calls that nobody uses; the graph is functional, so all of them may go."""
+    """Erase calls that nobody uses; the graph is functional, so all but assertions may go."""
     changed = False
     for node in reversed(edge.graph.nodes):
-        if node.op not in ("placeholder", "output") and not node.users:
+        is_kept = node.op in ("placeholder", "output") or node.target in assertions.KEPT
+        if not is_kept and not node.users:
             edge.graph.erase_node(node)
             changed = True
     return changed

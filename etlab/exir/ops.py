@@ -154,18 +154,6 @@ PRIM_OPERATORS: dict[Callable[..., Any], PrimOperator] = {
     torch.sym_min: scalar_prim("sym_min"),
 }
 
-# Checks that torch.export leaves in a graph; the program's own bounds take their place.
-ASSERTIONS: frozenset[Any] = frozenset(
-    {
-        torch.ops.aten._assert_scalar.default,
-        torch.ops.aten._assert_async.default,
-        torch.ops.aten._assert_async.msg,
-        torch.ops.aten._assert_tensor_metadata.default,
-        torch.ops.aten.sym_constrain_range.default,
-        torch.ops.aten.sym_constrain_range_for_size.default,
-    }
-)
-
 _TENSOR, _FALSE = Argument("self", "Tensor"), Argument("non_blocking", "bool", default=False)
 _DIM_ORDER = Argument("dim_order", "int", is_list=True)
 _OUT = Argument("out", "Tensor", is_out=True)

@@ -11,11 +11,11 @@ from torch._ops import HigherOrderOperator
 from torch.export.graph_signature import ConstantArgument
 
 from etlab.errors import LoweringError, UnsupportedOperatorError
+from etlab.exir import assertions
 from etlab.exir.control_flow import ControlFlow
 from etlab.exir.edge import EdgeGraph, InputKind, OutputKind
 from etlab.exir.emit.scalar_type import EXECUTABLE_DTYPES
 from etlab.exir.ops import (
-    ASSERTIONS,
     CLONE_DIM_ORDER,
     COPY_INTO,
     PRIM_OPERATORS,
@@ -121,7 +121,8 @@ class _Scheduler:
 
     def _call(self, node: fx.Node) -> None:
         target = node.target
-        if target in ASSERTIONS:
+        if target in assertions.KEPT:
+            self._schedule.calls += assertions.assertion_calls(node, self._argument(node.args[0]))
             return
         if target is python_operator.getitem:
             source, index = node.args

@@ -11,6 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.export.graph_signature import InputKind, OutputKind
 
 from etlab.errors import LoweringError
+from etlab.exir import assertions
 from etlab.exir.decompose.operators import EXPANDED_LATER, has_kernel, is_view, is_write
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.graph import STATE_KINDS
@@ -48,7 +49,7 @@ def _served_operator(state: _State, node: fx.Node) -> str | None:
     target: Any = node.target
     if node.op != "call_function" or not isinstance(target, OpOverload):
         return None
-    if state.allow is not None and str(target) in state.allow:
+    if target in assertions.KEPT or (state.allow is not None and str(target) in state.allow):
         return None
     if is_write(target):
         return f"{target} writes its argument; an edge graph is functional"

@@ -4,6 +4,20 @@
 
 namespace etlab {
 
+namespace {
+
+constexpr size_t kShownBytes = 32;
+
+// The beginning of a text, without part of a character at its end (UTF-8 goes on with 10xxxxxx).
+std::string shortened(const std::string& text) {
+  if (text.size() <= kShownBytes) return text;
+  size_t end = kShownBytes;
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+}  // namespace
+
 std::string Value::describe() const {
   struct Visitor {
     std::string operator()(std::monostate) const { return "None"; }
@@ -13,7 +27,9 @@ std::string Value::describe() const {
     std::string operator()(const Tensor* value) const {
       return value == nullptr ? "None" : "Tensor " + etlab::describe(*value);
     }
-    std::string operator()(const std::string& value) const { return "str '" + value + "'"; }
+    std::string operator()(const std::string& value) const {
+      return "str '" + shortened(value) + "'";
+    }
     std::string operator()(const IntList&) const { return "list of int"; }
     std::string operator()(const DoubleList&) const { return "list of float"; }
     std::string operator()(const BoolList&) const { return "list of bool"; }

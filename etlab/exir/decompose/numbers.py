@@ -2,6 +2,7 @@
 
 import math
 import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -47,6 +48,8 @@ def lower_number(walk: "Walk", target: Any, args: tuple[Any, ...], val: Any) -> 
         tensor = _as_tensor(walk, args[0])
         power = walk.emit(aten.pow.Tensor_Scalar, tensor, args[1], val=tensor.meta["val"])
         return _as_number(walk, power, val)
+    if target in _LOGIC and isinstance(val, torch.SymBool):
+        return _LOGIC[target](walk, val, *args)
     if target in _THROUGH_TENSORS:
         tensor = _as_tensor(walk, args[0])
         result = walk.emit(_THROUGH_TENSORS[target], tensor, val=tensor.meta["val"])
@@ -55,6 +58,28 @@ def lower_number(walk: "Walk", target: Any, args: tuple[Any, ...], val: Any) -> 
         name = getattr(target, "__name__", str(target))
         raise BeyondWalkError(f"a mapped function (torch.vmap) calls {name}")
     return walk.raw(target, args, {}, val)
+
+
+def _both(walk: "Walk", val: Any, first: Any, second: Any) -> fx.Node:
+    return walk.raw(torch.sym_ite, (first, second, False), {}, val)
+
+
+def _any_of_two(walk: "Walk", val: Any, first: Any, second: Any) -> fx.Node:
+    return walk.raw(torch.sym_ite, (first, True, second), {}, val)
+
+
+def _differ(walk: "Walk", val: Any, first: Any, second: Any) -> fx.Node:
+    negation: Any = torch.sym_not  # torch's is untyped
+    same = walk.raw(operator.eq, (first, second), {}, negation(val))
+    return walk.raw(negation, (same,), {}, val)
+
+
+# Truths, of which a program has "not" and "if" only.
+_LOGIC: dict[Any, Callable[..., fx.Node]] = {
+    operator.and_: _both,
+    operator.or_: _any_of_two,
+    operator.ne: _differ,
+}
 
 
 def _is_small(exponent: Any) -> bool:

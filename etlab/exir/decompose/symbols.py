@@ -26,6 +26,10 @@ class Symbols:
         """Say that `node` holds the symbolic number `value`."""
         self._nodes.setdefault(value.node.expr, node)
 
+    def find(self, expression: Any) -> fx.Node | None:
+        """The node that holds an expression, if there is one yet."""
+        return self._nodes.get(expression)
+
     def arguments(self, sizes: Iterable[Any]) -> list[Any]:
         """`argument` of every size."""
         return [self.argument(size) for size in sizes]

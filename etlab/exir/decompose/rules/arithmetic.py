@@ -149,16 +149,6 @@ def scalar_tensor(walk: Walk, value: Any, dtype: torch.dtype) -> fx.Node:
     return walk.constant(torch.tensor(value, dtype=dtype))
 
 
-@rule(
-    "aten._assert_tensor_metadata.default", "aten._assert_async.msg", "aten._assert_async.default"
-)
-@rule("aten._assert_scalar.default", "aten.sym_constrain_range_for_size.default")
-@rule("aten.sym_constrain_range.default", "aten._functional_assert_async.msg")
-@rule("aten._functional_sym_constrain_range.default", "aten._linalg_check_errors.default")
-def nothing(walk: Walk, val: Any, *args: Any, **kwargs: Any) -> None:
-    """Assertions of the tracer and about values: dropped."""
-
-
 @rule("aten.item.default")
 def item(walk: Walk, val: Any, tensor: fx.Node) -> fx.Node:
     return walk.raw(aten._local_scalar_dense.default, (tensor,), {}, val)
