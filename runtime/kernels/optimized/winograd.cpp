@@ -1,0 +1,216 @@
+#include "runtime/kernels/optimized/winograd.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "runtime/kernels/optimized/instruction_set.h"
+
+namespace etlab {
+
+namespace {
+
+// Transforms cost as much as so many products of a channel with a column.
+constexpr int64_t kFewestChannels = 24;
+constexpr int64_t kMostChannels = 1024;  // that a tile of the product walks at once
+// Weights beyond these do not come from memory as fast as they are used.
+constexpr int64_t kMostWeights = 1 << 22;
+constexpr int64_t kBlockFloats = 1 << 18;  // values and sums of the patches that are in work
+constexpr int64_t kLineFloats = 16;
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Patches of a picture, and how many of them are brought through the three steps at once.
+struct Patches {
+  int64_t tile;
+  int64_t positions;
+  int64_t across;
+  int64_t count;
+  int64_t block;
+
+  Patches(const WinogradConvolution& problem, const WinogradWeights& weights, int threads)
+      : tile(weights.transform().tile),
+        positions((tile + 2) * (tile + 2)),
+        across(divide_up(problem.output_w, tile)),
+        count(across * divide_up(problem.output_h, tile)) {
+    const int64_t floats = positions * (weights.channels() + weights.columns());
+    const int64_t weight_floats = positions * weights.channels() * weights.columns();
+    // The weights are read once a block: where they are many, blocks are large.
+    const int64_t room = std::max(kBlockFloats, weight_floats / 2);
+    const int64_t wanted = std::clamp<int64_t>(room / floats, 7, 128);
+    const int64_t blocks = std::max(divide_up(count, wanted), std::min<int64_t>(threads, count));
+    block = divide_up(count, std::max<int64_t>(blocks, 1));
+  }
+  int64_t blocks() const { return block == 0 ? 0 : divide_up(count, block); }
+  int64_t scratch_floats(const WinogradWeights& weights) const {
+    const int64_t outputs = divide_up(weights.columns(), kLineFloats) * kLineFloats;
+    return block * positions * (weights.channels() + weights.columns()) + outputs;
+  }
+};
+
+void read_patch(const WinogradConvolution& problem, const WinogradWeights& weights,
+                const Patches& patches, int64_t patch, float* values) {
+  const int64_t size = patches.tile + 2;
+  const int64_t top = patch / patches.across * patches.tile - problem.pad_top;
+  const int64_t left = patch % patches.across * patches.tile - problem.pad_left;
+  const float* pixels[kMostWinogradPositions];
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t y = top + i;
+    for (int64_t j = 0; j < size; ++j) {
+      const int64_t x = left + j;
+      const bool is_inside = y >= 0 && y < problem.input_h && x >= 0 && x < problem.input_w;
+      pixels[i * size + j] =
+          is_inside ? problem.input + (y * problem.input_w + x) * weights.channels()
+                    : problem.zeros;
+    }
+  }
+  weights.transform().input(pixels, weights.channels(), values);
+}
+
+// What is multiplied with after a panel, to be brought nearer meanwhile; nullptr after the last.
+const float* next_panel(const WinogradWeights& weights, int64_t position, int64_t panel) {
+  const auto& matrices = weights.positions();
+  const auto at = static_cast<size_t>(position);
+  if (panel + 1 < matrices[at].panels()) return matrices[at].panel(panel + 1);
+  return at + 1 < matrices.size() ? matrices[at + 1].panel(0) : nullptr;
+}
+
+// Sums (count, positions, columns) of values (count, positions, channels).
+void multiply(const WinogradWeights& weights, const float* zeros, int64_t count,
+              const float* values, float* sums) {
+  const int64_t channels = weights.channels();
+  const int64_t columns = weights.columns();
+  const auto positions = static_cast<int64_t>(weights.positions().size());
+  const ImageKernels& kernels = weights.positions()[0].kernels();
+  const int64_t tiles = divide_up(count, kernels.max_rows);
+  const float* rows[kMaxImageRows];
+  ImageTile tile{};
+  tile.rows = rows;
+  tile.row_step = kMaxImageRows;
+  tile.taps = 1;
+  tile.channels = channels;
+  tile.bias = zeros;
+  tile.c_stride = positions * columns;
+  for (int64_t position = 0; position < positions; ++position) {
+    const ImageWeights& matrix = weights.positions()[static_cast<size_t>(position)];
+    for (int64_t panel = 0; panel < matrix.panels(); ++panel) {
+      const int64_t vectors = matrix.vectors(panel);
+      const int64_t width = vectors * kernels.width;
+      const int64_t column = matrix.first_column(panel);
+      const float* next = next_panel(weights, position, panel);
+      const int64_t lines = divide_up(width, kLineFloats);
+      tile.b = matrix.panel(panel);
+      for (int64_t i = 0; i < tiles; ++i) {
+        const int64_t first = count * i / tiles;
+        const int64_t height = count * (i + 1) / tiles - first;
+        for (int64_t r = 0; r < height; ++r) {
+          rows[r] = values + ((first + r) * positions + position) * channels;
+        }
+        tile.c = sums + (first * positions + position) * columns + column;
+        tile.prefetch = next != nullptr && i < lines ? next + i * channels * kLineFloats : nullptr;
+        kernels.tile[vectors - 1][height - 1](
+            tile, static_cast<int>(std::min(width, columns - column)));
+      }
+    }
+  }
+}
+
+bool write_patch(const WinogradConvolution& problem, const WinogradWeights& weights,
+                 const Patches& patches, int64_t patch, const float* sums, float* nowhere) {
+  const int64_t columns = weights.columns();
+  const int64_t top = patch / patches.across * patches.tile;
+  const int64_t left = patch % patches.across * patches.tile;
+  float* pixels[kMostWinogradTile * kMostWinogradTile];
+  const float* residuals[kMostWinogradTile * kMostWinogradTile];
+  for (int64_t i = 0; i < patches.tile; ++i) {
+    for (int64_t j = 0; j < patches.tile; ++j) {
+      const bool is_inside = top + i < problem.output_h && left + j < problem.output_w;
+      const int64_t at = ((top + i) * problem.output_w + left + j) * columns;
+      pixels[i * patches.tile + j] = is_inside ? problem.out + at : nowhere;
+      residuals[i * patches.tile + j] =
+          is_inside && problem.residual != nullptr ? problem.residual + at : nowhere;
+    }
+  }
+  return weights.transform().output(
+      {sums, columns, problem.bias, pixels, problem.residual != nullptr ? residuals : nullptr,
+       problem.lower, problem.upper});
+}
+
+}  // namespace
+
+int winograd_tile(int64_t channels, int64_t columns, int64_t output_h, int64_t output_w) {
+  if (std::min(channels, columns) < kFewestChannels || channels > kMostChannels) return 0;
+  int best = 0;
+  // Products a pixel, as many times those of sums over the window.
+  double least = 0.8;
+  for (const int tile : {4, 2}) {
+    const int64_t positions = (tile + 2) * (tile + 2);
+    const int64_t patches = divide_up(output_h, tile) * divide_up(output_w, tile);
+    const double share = static_cast<double>(patches * positions) /
+                         static_cast<double>(9 * std::max<int64_t>(output_h * output_w, 1));
+    if (positions * channels * columns > kMostWeights || patches < 7 || share >= least) continue;
+    best = tile;
+    least = share;
+  }
+  return best;
+}
+
+WinogradWeights::WinogradWeights(const float* weights, int64_t columns, int64_t channels, int tile)
+    : transform_(tile == 4 ? &ETLAB_FOR_INSTRUCTION_SET(winograd_kernels).four
+                           : &ETLAB_FOR_INSTRUCTION_SET(winograd_kernels).two) {
+  const double(*points)[3] = tile == 4 ? kWinogradFour : kWinogradTwo;
+  std::vector<float> matrix(static_cast<size_t>(columns * channels));
+  for (int i = 0; i < tile + 2; ++i) {
+    for (int j = 0; j < tile + 2; ++j) {
+      double factors[9];
+      for (int tap = 0; tap < 9; ++tap) factors[tap] = points[i][tap / 3] * points[j][tap % 3];
+      for (int64_t n = 0; n < columns; ++n) {
+        const float* source = weights + n * 9 * channels;
+        for (int64_t c = 0; c < channels; ++c) {
+          double sum = 0.0;
+          for (int tap = 0; tap < 9; ++tap) {
+            sum += factors[tap] * static_cast<double>(source[tap * channels + c]);
+          }
+          matrix[static_cast<size_t>(n * channels + c)] = static_cast<float>(sum);
+        }
+      }
+      positions_.emplace_back(matrix.data(), columns, channels,
+                              ImageWeights::Order::kColumnsFirst);
+    }
+  }
+}
+
+size_t winograd_scratch_bytes(const WinogradConvolution& problem, const WinogradWeights& weights,
+                              int threads) {
+  const Patches patches(problem, weights, threads);
+  return static_cast<size_t>(patches.scratch_floats(weights) * threads) * sizeof(float);
+}
+
+bool winograd_convolution(Context& context, const WinogradConvolution& problem,
+                          const WinogradWeights& weights, float* scratch) {
+  const Patches patches(problem, weights, context.thread_count());
+  const int64_t scratch_floats = patches.scratch_floats(weights);
+  std::atomic<bool> is_finite{true};
+  context.parallel_for(patches.blocks(), 1, [&](int64_t begin, int64_t end, int worker) {
+    float* nowhere = scratch + worker * scratch_floats;
+    float* values = nowhere + divide_up(weights.columns(), kLineFloats) * kLineFloats;
+    float* sums = values + patches.block * patches.positions * weights.channels();
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * patches.block;
+      const int64_t count = std::min(patches.block, patches.count - first);
+      for (int64_t i = 0; i < count; ++i) {
+        read_patch(problem, weights, patches, first + i,
+                   values + i * patches.positions * weights.channels());
+      }
+      multiply(weights, problem.zeros, count, values, sums);
+      for (int64_t i = 0; i < count; ++i) {
+        if (!write_patch(problem, weights, patches, first + i,
+                         sums + i * patches.positions * weights.columns(), nowhere)) {
+          is_finite.store(false, std::memory_order_relaxed);
+        }
+      }
+    }
+  });
+  return is_finite.load();
+}
+
+}  // namespace etlab
