@@ -1,107 +1,31 @@
 """From edge graphs to a program file: the second half of a lowering. Read this first.
 
-schedule (out variants)  ->  casts  ->  layouts  ->  views  ->  memory plan  ->  emit  ->  file
+schedule and memory plan (`method_plans`)  ->  emit  ->  file
 """
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from torch import fx
 
-from etlab.errors import (
-    AccessError,
-    InvalidArgumentError,
-    NotFoundError,
-)
-from etlab.exir.casts import insert_casts
-from etlab.exir.dim_order import settle_layouts
+from etlab.errors import AccessError, InvalidArgumentError, NotFoundError
+from etlab.exir.config import ExecutorchBackendConfig
 from etlab.exir.edge import EdgeGraph, PassRecord
 from etlab.exir.emit.dump import dump_program
 from etlab.exir.emit.emitter import Emission, EmitOptions, emit_program
 from etlab.exir.emit.file import FileImage, assemble
 from etlab.exir.emit.input_bounds import input_bounds
 from etlab.exir.emit.schema import Program
-from etlab.exir.external import ExternalConstants, mark_external
-from etlab.exir.graph import copy_edge_graph, mutated_targets
+from etlab.exir.graph import copy_edge_graph
 from etlab.exir.memory.plan import MemoryPlan
-from etlab.exir.memory.planning import (
-    MemoryPlanningPass,
-    PlannedMemory,
-    mark_unplanned,
-    plan_memory,
-)
-from etlab.exir.memory.shared_state import place_shared_state
+from etlab.exir.memory.planning import MemoryPlanningPass, PlannedMemory
+from etlab.exir.method_plans import plan_methods, schedule_methods
 from etlab.exir.passes.pipeline import run_passes
-from etlab.exir.schedule import Schedule, resolve_labels
 from etlab.exir.stages import stage
-from etlab.exir.to_out import schedule_method
-from etlab.exir.views import elide_views, protect_writes
 
 _Found = TypeVar("_Found")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExecutorchBackendConfig:
-    """How a program is made, with ExecuTorch's documented options.
-
-    Attributes:
-        passes: passes to run on the edge graphs before anything else.
-        memory_planning_pass: how memory is planned: one for all methods, or one by method name;
-            None is the default.
-            A planner's name is short for `MemoryPlanningPass(memory_planning_algo=name)`.
-        emit_stacktrace: store where in the model each instruction came from.
-        extract_delegate_segments: store delegates behind the FlatBuffer, not inside.
-        segment_alignment: of each segment, in bytes; a power of two.
-        constant_tensor_alignment: of each constant; 16 bytes by default.
-        delegate_alignment: of each delegate's bytes; 16 by default.
-        remove_view_copy: let views share memory instead of copying.
-        external_constants: store the constants of the model outside of the program, in the file
-            `_default_external_constant.ptd`; or a function from a placeholder node of an edge graph
-            to the name of the file that holds it, without `.ptd`, or None for the program. What is
-            a constant of the code (lifted tensors) or held by a delegate stays in the program.
-        external_mutable_weights: store the weights that the graph returns gradients of so.
-        emit_mutable_buffer_names: store the names of state tensors.
-        extended_operators: allow operators that only etlab's runtime has kernels for; attention and
-            recurrent layers then stay whole.
-    """
-
-    passes: list[Any] = field(default_factory=list)
-    memory_planning_pass: (
-        MemoryPlanningPass | str | Mapping[str, MemoryPlanningPass | str] | None
-    ) = MemoryPlanningPass()  # noqa: RUF009 (frozen)
-    emit_stacktrace: bool = False
-    extract_delegate_segments: bool = True
-    segment_alignment: int = 128
-    constant_tensor_alignment: int | None = None
-    delegate_alignment: int | None = None
-    remove_view_copy: bool = True
-    external_constants: ExternalConstants = False
-    external_mutable_weights: bool = False
-    emit_mutable_buffer_names: bool = False
-    extended_operators: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse what is not served."""
-        if not isinstance(self.external_constants, bool) and not callable(self.external_constants):
-            raise InvalidArgumentError(
-                "external_constants must be True, False or a function from a node to a file name,"
-                f" not {self.external_constants!r}"
-            )
-        for name in ("segment_alignment", "constant_tensor_alignment", "delegate_alignment"):
-            value = getattr(self, name)
-            if value is not None and (value < 1 or value & (value - 1)):
-                raise InvalidArgumentError(f"{name} must be a power of two, not {value}")
-
-    def planning_of(self, method: str) -> MemoryPlanningPass:
-        """The memory planning of a method."""
-        chosen = self.memory_planning_pass
-        if isinstance(chosen, Mapping):
-            chosen = chosen.get(method, MemoryPlanningPass())
-        if isinstance(chosen, str):
-            chosen = MemoryPlanningPass(memory_planning_algo=chosen)
-        return chosen if chosen is not None else MemoryPlanningPass()
 
 
 class ExecutorchProgramManager:
@@ -114,8 +38,10 @@ class ExecutorchProgramManager:
         emission: Emission,
         image: FileImage,
         program: Program,
+        config: ExecutorchBackendConfig,
     ) -> None:
         """Made by `lower_to_executorch`."""
+        self._config = config
         self._graphs = dict(graphs)
         self._memory = dict(memory)
         self._emission = emission
@@ -209,9 +135,28 @@ class ExecutorchProgramManager:
         """What every pass did to the method, in order."""
         return tuple(self.edge_graph(method_name).history)
 
-    def memory_plan(self, method: str = "forward") -> MemoryPlan:
-        """Where the method's tensors lie."""
-        return self._of(self._memory, method).describe()
+    def memory_plan(
+        self, method: str = "forward", planning: MemoryPlanningPass | None = None
+    ) -> MemoryPlan:
+        """Where the method's tensors lie, or where they would with other planning.
+
+        Args:
+            method: its name.
+            planning: plan all methods so instead; the program stays as it is.
+
+        Raises:
+            MemoryPlanError: a memory would be too small.
+        """
+        if planning is None:
+            return self._of(self._memory, method).describe()
+        self._of(self._memory, method)
+        config = dataclasses.replace(self._config, memory_planning_pass=planning)
+        return plan_methods(schedule_methods(self._graphs, config), config)[method].describe()
+
+    def memory_planning(self, method: str = "forward") -> MemoryPlanningPass:
+        """How the method's memory was planned."""
+        self._of(self._memory, method)
+        return self._config.planning_of(method)
 
     def instruction_nodes(self, method: str = "forward") -> tuple[str, ...]:
         """Names of the nodes of `edge_graph(method)` that its instructions came from.
@@ -281,25 +226,9 @@ def lower_to_executorch(
     config = config or ExecutorchBackendConfig()
     graphs = _run_passes(methods, config)
     with stage("to out variants"):
-        sharing = [
-            name for name in sorted(graphs) if config.planning_of(name).share_mutable_buffers
-        ]
-        state = frozenset().union(*(mutated_targets(graphs[name]) for name in sharing))
-        schedules = {
-            name: _schedule(graph, name, config, state if name in sharing else frozenset())
-            for name, graph in graphs.items()
-        }
+        schedules = schedule_methods(graphs, config)
     with stage("memory plan"):
-        shared = None
-        if sharing:
-            alignment = max(config.planning_of(name).alignment for name in sharing)
-            shared = place_shared_state((schedules[name] for name in sharing), alignment)
-        memory = {
-            name: plan_memory(
-                schedule, config.planning_of(name), shared if name in sharing else None
-            )
-            for name, schedule in schedules.items()
-        }
+        memory = plan_methods(schedules, config)
     with stage("emit"):
         options = EmitOptions(
             emit_stacktrace=config.emit_stacktrace,
@@ -317,31 +246,7 @@ def lower_to_executorch(
         image, program = assemble(
             emission.program, emission.segments, alignment=config.segment_alignment
         )
-    return ExecutorchProgramManager(graphs, memory, emission, image, program)
-
-
-def _schedule(
-    graph: EdgeGraph, name: str, config: ExecutorchBackendConfig, shared_state: frozenset[str]
-) -> Schedule:
-    """Calls of out variants, with layouts and shared memory settled."""
-    schedule = schedule_method(
-        graph, extended_operators=config.extended_operators, shared_state=shared_state
-    )
-    schedule.name = name
-    mark_external(
-        schedule,
-        graph,
-        config.external_constants,
-        mutable_weights=config.external_mutable_weights,
-    )
-    insert_casts(schedule)
-    settle_layouts(schedule)
-    mark_unplanned(schedule, config.planning_of(name))
-    if config.remove_view_copy:
-        elide_views(schedule)
-    protect_writes(schedule)
-    resolve_labels(schedule)
-    return schedule
+    return ExecutorchProgramManager(graphs, memory, emission, image, program, config)
 
 
 def _run_passes(

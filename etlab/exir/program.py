@@ -33,7 +33,8 @@ from etlab.exir.stages import stage
 from etlab.exir.verify import verify
 
 if TYPE_CHECKING:
-    from etlab.exir.executorch_program import ExecutorchBackendConfig, ExecutorchProgramManager
+    from etlab.exir.config import ExecutorchBackendConfig
+    from etlab.exir.executorch_program import ExecutorchProgramManager
 
 Programs = ExportedProgram | Mapping[str, ExportedProgram]
 PassType = Pass | Callable[..., Any]

@@ -1,10 +1,35 @@
 """Checks that a plan is one: nothing overlaps in time and space, everything fits its arena."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from etlab.errors import MemoryPlanError
 from etlab.exir.memory.interval import Interval
+
+Place = tuple[str, Interval, int, int]  # name, bytes and life, arena, offset
+
+
+def check_places(places: Sequence[Place], arena_sizes: Mapping[int, int]) -> None:
+    """Assert that no two places overlap in time and memory, and that all lie within their arenas.
+
+    Raises:
+        MemoryPlanError: some do; the message names them.
+    """
+    arenas: dict[int, list[Place]] = {}
+    for place in places:
+        name, interval, arena, offset = place
+        end, size = offset + interval.nbytes, arena_sizes.get(arena, 0)
+        if offset < 0 or end > size:
+            raise MemoryPlanError(
+                f"'{name}' takes bytes {offset} to {end} of arena {arena}, which has {size}"
+            )
+        arenas.setdefault(arena, []).append(place)
+    for inside in arenas.values():
+        check_offsets(
+            [interval for _, interval, _, _ in inside],
+            [offset for _, _, _, offset in inside],
+            names=[name for name, _, _, _ in inside],
+        )
 
 
 def check_offsets(

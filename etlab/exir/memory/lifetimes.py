@@ -1,14 +1,16 @@
-"""When each value of a schedule is alive."""
+"""When each value of a schedule is alive, and how often it is used."""
+
+from collections import Counter
 
 from etlab.exir.memory.interval import Interval
 from etlab.exir.schedule import Role, Schedule, Value
 
 
-def lifetimes_of(schedule: Schedule, alignment: int) -> dict[Value, Interval]:
+def lifetimes_of(schedule: Schedule) -> dict[Value, Interval]:
     """The interval of every value that needs planned memory, in order of first use.
 
     A view counts for the value whose memory it shares. Inputs live from step 0, outputs to the last
-    step, state all the time. One walk over the calls.
+    step, state all the time. One walk over the calls. Bytes are not aligned.
     """
     end = max(len(schedule.calls) - 1, 0)
     first: dict[Value, int] = {}
@@ -39,6 +41,21 @@ def lifetimes_of(schedule: Schedule, alignment: int) -> dict[Value, Interval]:
     result: dict[Value, Interval] = {}
     for value, begin in first.items():
         assert value.spec is not None
-        nbytes = -(-value.spec.nbytes // alignment) * alignment
-        result[value] = Interval(nbytes, begin, last[value])
+        result[value] = Interval(value.spec.nbytes, begin, last[value])
     return result
+
+
+def uses_of(schedule: Schedule) -> Counter[Value]:
+    """How many times a run reads or writes each value with memory of its own.
+
+    The caller's writing of inputs and reading of outputs count; turns of a loop count once.
+    """
+    uses: Counter[Value] = Counter()
+    for value in schedule.inputs:
+        uses[value.root] += 1
+    for call in schedule.calls:
+        uses.update({value.root for value in call.values()})
+    for output in schedule.outputs:
+        if isinstance(output, Value):
+            uses[output.root] += 1
+    return uses

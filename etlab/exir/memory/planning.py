@@ -1,29 +1,34 @@
-"""Plans the memory of a schedule with the planner that the user chose."""
+"""Plans the memory of a schedule with the planner and the memories that the user chose."""
 
-import pkgutil
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from torch import fx
 
-from etlab.errors import InvalidArgumentError, NotFoundError, NotSupportedError
-from etlab.exir import memory
-from etlab.exir.memory.check import check_offsets
+from etlab.errors import InvalidArgumentError, MemoryPlanError, NotSupportedError
+from etlab.exir.memory.check import check_places
+from etlab.exir.memory.describe import describe_plan
 from etlab.exir.memory.interval import Interval, Planner
-from etlab.exir.memory.lifetimes import lifetimes_of
-from etlab.exir.memory.plan import MemoryPlan, PlannedTensor
-from etlab.exir.memory.shared_state import STATE_ARENA, SharedState
+from etlab.exir.memory.lifetimes import lifetimes_of, uses_of
+from etlab.exir.memory.memories import (
+    Memory,
+    Request,
+    aligned,
+    is_power_of_two,
+    place_in_memories,
+)
+from etlab.exir.memory.plan import MemoryPlan
+from etlab.exir.memory.planners import find_planner
+from etlab.exir.memory.shared_state import SharedState
 from etlab.exir.schedule import Role, Schedule, Value
 
 _DELEGATE_PADDING = 64  # delegates may read past the end of their inputs
+_ONE_MEMORY = (Memory("arena"),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryPlanningPass:
-    """How memory is planned, with ExecuTorch's documented arguments.
+    """How memory is planned, with ExecuTorch's documented arguments and some of etlab's own.
 
     Attributes:
         memory_planning_algo: a planner's name (see `list_planners`), or a function from intervals
@@ -35,6 +40,10 @@ class MemoryPlanningPass:
         share_mutable_buffers: buffers of one name are the same memory in all methods, an arena of
             their own; without it every method has its own state.
         alignment: of every tensor, in bytes; a power of two.
+        memories: of the device, the preferred one first; the place in this list, from 1, is the
+            memory id in the program. Without any there is one of unlimited size. Etlab's own.
+        pinned: the memory's name by the name of an input, a buffer or a node of the edge graph, or
+            "input" or "state" for all of these. Etlab's own.
     """
 
     memory_planning_algo: str | Planner = "search"
@@ -44,10 +53,12 @@ class MemoryPlanningPass:
     alloc_mutable_buffers: bool = True
     share_mutable_buffers: bool = False
     alignment: int = 16
+    memories: Sequence[Memory] = ()
+    pinned: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what is not served."""
-        if self.alignment < 1 or self.alignment & (self.alignment - 1):
+        if not is_power_of_two(self.alignment):
             raise InvalidArgumentError(
                 f"MemoryPlanningPass: alignment must be a power of two, not {self.alignment}"
             )
@@ -59,13 +70,30 @@ class MemoryPlanningPass:
                 raise NotSupportedError(
                     f"MemoryPlanningPass: {name}={value} is not supported; leave it at {served}"
                 )
+        names = [memory.name for memory in self.memories]
+        if len(set(names)) < len(names):
+            raise InvalidArgumentError(
+                f"MemoryPlanningPass: memories must have different names, not {', '.join(names)}"
+            )
+        for tensor, memory in self.pinned.items():
+            if memory not in names:
+                raise InvalidArgumentError(
+                    f"MemoryPlanningPass: '{tensor}' is pinned to memory '{memory}'; there is"
+                    f" {', '.join(names) or 'none; name them in memories=[Memory(...)]'}"
+                )
 
     @property
     def planner_name(self) -> str:
         """The planner's name, for reports."""
         if isinstance(self.memory_planning_algo, str):
             return self.memory_planning_algo
-        return str(getattr(self.memory_planning_algo, "__name__", "custom"))
+        algorithm = getattr(self.memory_planning_algo, "func", self.memory_planning_algo)
+        return str(getattr(algorithm, "__name__", "custom"))
+
+    @property
+    def state_arena(self) -> int:
+        """The memory id of state that methods share."""
+        return max(len(self.memories), 1) + 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +102,8 @@ class PlannedMemory:
 
     Attributes:
         places: arena and offset of every value with memory of its own.
-        arena_sizes: bytes of each arena by memory id.
-        intervals: lifetimes.
+        arena_sizes: bytes of each arena by memory id, from 1 without a gap.
+        intervals: bytes, not aligned, and lifetimes.
         nodes: where every instruction came from.
         describe: makes the `MemoryPlan`, which costs time that only inspection should pay.
     """
@@ -86,36 +114,15 @@ class PlannedMemory:
     nodes: tuple[fx.Node | None, ...]
     describe: Callable[[], MemoryPlan]
 
-
-def list_planners() -> list[str]:
-    """Names of the planners: the modules of this folder that define a function of their name."""
-    names = [module.name for module in pkgutil.iter_modules(memory.__path__)]
-    return sorted(name for name in names if callable(_planner_in(name)))
-
-
-def find_planner(algorithm: str | Planner) -> Planner:
-    """The planner of a name.
-
-    Raises:
-        NotFoundError: there is none.
-    """
-    if not isinstance(algorithm, str):
-        return algorithm
-    planner: Planner | None = _planner_named(algorithm)
-    if planner is None:
-        raise NotFoundError(
-            f"there is no memory planner '{algorithm}'; choose one of {', '.join(list_planners())}"
+    def __post_init__(self) -> None:
+        """Refuse what is no valid plan: none is ever emitted."""
+        check_places(
+            [
+                (value.name, self.intervals[value], arena, offset)
+                for value, (arena, offset) in self.places.items()
+            ],
+            self.arena_sizes,
         )
-    return planner
-
-
-@cache
-def _planner_named(name: str) -> Any:
-    return _planner_in(name) if name in list_planners() else None
-
-
-def _planner_in(name: str) -> Any:
-    return getattr(import_module(f"{memory.__name__}.{name}"), name, None)
 
 
 def mark_unplanned(schedule: Schedule, options: MemoryPlanningPass) -> None:
@@ -140,89 +147,99 @@ def plan_memory(
         shared: where state lies that methods share.
 
     Raises:
-        MemoryPlanError: the planner's answer is invalid.
+        MemoryPlanError: the planner's answer is invalid, or a memory is too small.
+        InvalidArgumentError: a name is pinned that the method does not have.
     """
-    planner = find_planner(options.memory_planning_algo)
-    intervals = lifetimes_of(schedule, options.alignment)
+    intervals = lifetimes_of(schedule)
     apart = {
-        value: (STATE_ARENA, shared.offsets[value.target])
+        value: (options.state_arena, shared.offsets[value.target])
         for value in intervals
         if shared is not None and value.role is Role.STATE and value.target in shared.offsets
     }
     values = [value for value in intervals if value not in apart]
-    own = [intervals[value] for value in values]
-    offsets = planner(own)
-    check_offsets(
-        own,
-        offsets,
-        names=[value.name for value in values],
-        alignment=options.alignment,
-    )
-    size = max(
-        (offset + intervals[value].nbytes for value, offset in zip(values, offsets, strict=True)),
-        default=0,
-    )
-    if any(call.operator is None for call in schedule.calls):
-        size += _DELEGATE_PADDING
-    places = {value: (1, offset) for value, offset in zip(values, offsets, strict=True)} | apart
-    sizes = {1: size} if values or apart else {}
+    padding = _DELEGATE_PADDING if any(call.operator is None for call in schedule.calls) else 0
+    memories = [_usable(memory, options, padding) for memory in options.memories or _ONE_MEMORY]
+    requests = _requests(schedule, values, intervals, options)
+    planner = find_planner(options.memory_planning_algo)
+    found = place_in_memories(requests, memories, planner, method=schedule.name)
+    places = {
+        value: (number + 1, offset) for value, (number, offset) in zip(values, found, strict=True)
+    } | apart
+    sizes: dict[int, int] = {}
+    for request, (number, offset) in zip(requests, found, strict=True):
+        nbytes = aligned(request.interval.nbytes, memories[number].alignment or 1)
+        sizes[number + 1] = max(sizes.get(number + 1, 0), offset + nbytes)
+    sizes = {arena: size + padding for arena, size in sizes.items()}
     if apart and shared is not None:
-        sizes[STATE_ARENA] = shared.size
-    steps = tuple(call.name for call in schedule.calls)
+        sizes[options.state_arena] = shared.size
+    sizes = {arena: sizes.get(arena, 0) for arena in range(1, max(sizes, default=0) + 1)}
     nodes = tuple(call.node for call in schedule.calls)
-    operators = _operators(schedule)
 
     def describe() -> MemoryPlan:
-        tensors = tuple(
-            _planned_tensor(index, value, places[value], interval, operators.get(value, ""))
-            for index, (value, interval) in enumerate(intervals.items())
-        )
-        return MemoryPlan(
-            schedule.name, tensors, sizes, options.alignment, steps, options.planner_name
+        return describe_plan(
+            schedule, intervals, places, sizes, memories, options, uses_of(schedule), padding
         )
 
     return PlannedMemory(places, sizes, intervals, nodes, describe)
 
 
-def _operators(schedule: Schedule) -> dict[Value, str]:
-    return {output: call.name for call in schedule.calls for output in call.outputs}
+def _usable(memory: Memory, options: MemoryPlanningPass, padding: int) -> Memory:
+    """A memory as the planner may fill it."""
+    capacity = memory.capacity
+    if capacity is not None and padding:
+        capacity = max(capacity - padding, 0)
+    return replace(memory, capacity=capacity, alignment=memory.alignment or options.alignment)
 
 
-def _planned_tensor(
-    index: int, value: Value, place: tuple[int, int], interval: Interval, operator: str
-) -> PlannedTensor:
-    assert value.spec is not None
-    meta = value.node.meta if value.node is not None else {}
-    return PlannedTensor(
-        id=index,
-        name=value.target or value.name,
-        operator=operator if value.role is Role.RESULT else value.role.value,
-        module=_module_path(meta),
-        source=_source(value.node),
-        nbytes=interval.nbytes,
-        dtype=value.spec.dtype,
-        shape=value.spec.sizes,
-        memory_id=place[0],
-        offset=place[1],
-        first_use=interval.first,
-        last_use=interval.last,
-    )
+def _requests(
+    schedule: Schedule,
+    values: Sequence[Value],
+    intervals: Mapping[Value, Interval],
+    options: MemoryPlanningPass,
+) -> list[Request]:
+    if len(options.memories) < 2:
+        return [Request(value.target or value.name, intervals[value], 1) for value in values]
+    uses = uses_of(schedule)
+    numbers = {memory.name: number for number, memory in enumerate(options.memories)}
+    found: set[str] = set()
+    requests = []
+    for value in values:
+        pin = None
+        for name in (value.role.value, value.name, value.target):
+            if name is not None and name in options.pinned:
+                found.add(name)
+                pin = numbers[options.pinned[name]]
+        requests.append(Request(value.target or value.name, intervals[value], uses[value], pin))
+    unknown = sorted(set(options.pinned) - found - {Role.INPUT.value, Role.STATE.value})
+    if unknown:
+        raise InvalidArgumentError(
+            f"MemoryPlanningPass: method '{schedule.name}' has no tensor {', '.join(unknown)} to"
+            " pin; memory_plan().to_dataframe() lists the names"
+        )
+    return requests
 
 
-def _module_path(meta: dict[str, Any]) -> str:
-    """The innermost module of a node's module stack, as the model names it."""
-    stack = meta.get("nn_module_stack")
-    if not stack:
-        return ""
-    path = list(stack.values())[-1][0]
-    return str(path).removeprefix("L['self'].").removeprefix("L['self']")
+def refuse_mistakable_state(memory: Mapping[str, PlannedMemory], sharing: Sequence[str]) -> None:
+    """Assert that no arena looks like shared state where methods share none.
 
+    A file does not say whether methods share state: a runtime tells by arenas, after the first, in
+    which nothing but state lies in several methods.
 
-def _source(node: fx.Node | None) -> str:
-    """File and line of the last frame of a node's stack trace."""
-    trace = (node.meta.get("stack_trace") or "") if node is not None else ""
-    frames = [line.strip() for line in trace.splitlines() if line.strip().startswith('File "')]
-    if not frames:
-        return ""
-    path, _, rest = frames[-1].removeprefix('File "').partition('", line ')
-    return f"{path}:{rest.split(',')[0]}"
+    Raises:
+        MemoryPlanError: one does.
+    """
+    seen: dict[int, str] = {}
+    for name, planned in memory.items():
+        if name in sharing:
+            continue
+        for arena in range(2, len(planned.arena_sizes) + 1):
+            roles = {value.role for value, place in planned.places.items() if place[0] == arena}
+            if roles != {Role.STATE}:
+                continue
+            if arena in seen:
+                raise MemoryPlanError(
+                    f"memory {arena} would hold nothing but state in the methods '{seen[arena]}'"
+                    f" and '{name}', which runtimes take for shared state; set"
+                    " share_mutable_buffers=True, or pin the state to the first memory"
+                )
+            seen[arena] = name

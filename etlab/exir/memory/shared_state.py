@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from etlab.errors import MemoryPlanError
 from etlab.exir.memory.lifetimes import lifetimes_of
+from etlab.exir.memory.memories import aligned
 from etlab.exir.schedule import Role, Schedule, Value
-
-STATE_ARENA = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ def place_shared_state(schedules: Iterable[Schedule], alignment: int) -> SharedS
     offsets: dict[str, int] = {}
     end = 0
     for schedule in schedules:
-        for value, interval in lifetimes_of(schedule, alignment).items():
+        for value, interval in lifetimes_of(schedule).items():
             if value.role is not Role.STATE or value.target is None:
                 continue
             method, known = first.setdefault(value.target, (schedule.name, value))
@@ -44,5 +43,5 @@ def place_shared_state(schedules: Iterable[Schedule], alignment: int) -> SharedS
                 )
             if value is known:
                 offsets[value.target] = end
-                end += -(-interval.nbytes // alignment) * alignment
+                end += aligned(interval.nbytes, alignment)
     return SharedState(offsets, end)

@@ -7,7 +7,7 @@ from etlab.exir.memory import Interval, list_planners
 from etlab.exir.memory.check import check_offsets
 from etlab.exir.memory.greedy import greedy
 from etlab.exir.memory.naive import naive
-from etlab.exir.memory.planning import find_planner
+from etlab.exir.memory.planners import find_planner
 
 
 def _random_intervals(count: int, seed: int) -> list[Interval]:

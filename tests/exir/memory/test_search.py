@@ -1,5 +1,6 @@
 import itertools
 import random
+from importlib import import_module
 
 import pytest
 
@@ -94,7 +95,7 @@ def test_the_breadth_of_a_tensor_is_the_fullest_step_of_its_life(seed: int) -> N
 def test_neighbours_are_the_same_kept_or_found_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     intervals = _crowd(50, seed=2)
     kept = Placing(intervals)
-    monkeypatch.setattr("etlab.exir.memory.placing._MOST_PAIRS", 0)
+    monkeypatch.setattr(import_module("etlab.exir.memory.placing"), "_MOST_PAIRS", 0)
     anew = Placing(intervals)
     for index in range(len(intervals)):
         assert sorted(kept.neighbours(index)) == sorted(anew.neighbours(index))
@@ -104,5 +105,5 @@ def test_the_search_gives_a_crowd_too_large_for_it_to_the_greedy_planner(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     intervals = _crowd(60, seed=1)
-    monkeypatch.setattr("etlab.exir.memory.search._LARGEST", 10)
+    monkeypatch.setattr(import_module("etlab.exir.memory.search"), "_LARGEST", 10)
     assert search(intervals) == greedy(intervals)
