@@ -10,7 +10,7 @@ from interop.models import BEYOND_OFFICIAL, CONTROL_FLOW, MODELS
 from interop.official import flatten, run_official_repeatedly
 from torch import nn
 
-from etlab.exir.memory import MemoryPlanningPass, list_planners
+from etlab.exir.memory import Memory, MemoryPlanningPass, list_planners
 from etlab.testing import assert_same
 
 ALL = {**MODELS, **CONTROL_FLOW, **BEYOND_OFFICIAL}
@@ -68,6 +68,17 @@ def test_unplanned_inputs_and_outputs_work_with_every_planner(planner: str) -> N
     program = lower(module, *model.calls[0], memory_planning_pass=planning).buffer
     for run in (run_official_repeatedly, _run_ours):
         _compare(run(program, model.calls), _eager(module, model.calls), planner)
+
+
+@pytest.mark.parametrize("capacity", [0, 1024, 65536])
+def test_both_runtimes_take_two_memories(capacity: int) -> None:
+    model = MODELS["convolutions"]
+    module = model.build()
+    planning = MemoryPlanningPass(memories=[Memory("sram", capacity), Memory("dram")])
+    program = lower(module, *model.calls[0], memory_planning_pass=planning)
+    assert program.memory_plan().arenas[0].nbytes <= capacity
+    for run in (run_official_repeatedly, _run_ours):
+        _compare(run(program.buffer, model.calls), _eager(module, model.calls), f"{capacity} bytes")
 
 
 def test_constant_methods_answer_in_both_runtimes() -> None:
