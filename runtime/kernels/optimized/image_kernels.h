@@ -28,16 +28,23 @@ struct ImageTile {
 };
 using ImageTileFunction = void (*)(const ImageTile& tile, int columns);
 
-// Up to kDepthwisePixels pixels, every channel with weights of its own.
-constexpr int kDepthwisePixels = 4;
-struct DepthwiseTile {
-  const float* const* rows;  // (taps, kDepthwisePixels)
-  int64_t taps;
+// Some pixels of one row of a depthwise result, some channels of them, every channel with weights of
+// its own. Windows are given by their columns, which neighbours share where they overlap: pixel p
+// reads columns [p * step, p * step + width).
+struct DepthwiseRow {
+  const float* const* columns;  // (height, row_step) first channel of each column's pixels
+  int64_t row_step;             // pointers from one row of the window to the next
+  int64_t height;
+  int64_t width;
+  int64_t step;
+  int64_t pixels;
+  int64_t channel;  // the first one
   int64_t channels;
-  const float* weights;  // (taps, channels)
-  const float* bias;     // (channels)
-  float* out;            // (pixels, out_stride)
-  int64_t out_stride;
+  const float* weights;  // (height, width, weight_step)
+  int64_t weight_step;
+  const float* bias;
+  float* out;  // (pixels, out_step)
+  int64_t out_step;
   float lower;
   float upper;
 };
@@ -59,7 +66,7 @@ struct ImageKernels {
   int panel_vectors;  // vectors of the widest panel
   int max_rows;       // of a tile
   ImageTileFunction tile[4][kMaxImageRows];  // [vectors - 1][rows - 1]
-  void (*depthwise)(const DepthwiseTile& tile, int pixels);
+  void (*depthwise)(const DepthwiseRow& row);
   // out[c] = the largest of rows[i][c], NaN above all; then limited.
   void (*max_pool)(const float* const* rows, int64_t count, int64_t channels, float lower,
                    float upper, float* out);

@@ -4,6 +4,7 @@
 namespace {
 constexpr int kPanelVectors = 2;
 constexpr int kTileRows = 6;
+constexpr int kDepthwisePixels = 4;
 }  // namespace
 
 #include "runtime/kernels/optimized/image_kernels_inl.h"

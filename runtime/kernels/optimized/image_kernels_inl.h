@@ -1,11 +1,12 @@
 // The source of image_kernels_<isa>.cpp, compiled once an instruction set after its vec_<isa>.h, with
-// kPanelVectors and kTileRows (as many accumulators as registers hold) defined before. Plain
+// kPanelVectors, kTileRows (as many accumulators as registers hold) and kDepthwisePixels (likewise)
+// defined before. Plain
 // functions over pointers; everything has internal linkage.
 
 namespace {
 
 using etlab::BlendTile;
-using etlab::DepthwiseTile;
+using etlab::DepthwiseRow;
 using etlab::ImageKernels;
 using etlab::ImageTile;
 using etlab::ImageTileFunction;
@@ -72,62 +73,109 @@ void image_tile(const ImageTile& t, int columns) {
   finish_tile<rows, vectors>(t, sum, tail);
 }
 
-template <int pixels>
-ETLAB_INLINE void depthwise_pixels(const DepthwiseTile& t) {
-  const F lower = splat(t.lower);
-  const F upper = splat(t.upper);
-  int64_t c = 0;
-  for (; c + 2 * kWidth <= t.channels; c += 2 * kWidth) {
-    F first[pixels];
-    F second[pixels];
-#pragma GCC unroll 4
+// Neighbouring pixels from `first`, vectors of channels from `c`: a column is loaded once for all
+// windows that hold it.
+template <int pixels, int width, int step, int vectors>
+ETLAB_INLINE void depthwise_neighbours(const DepthwiseRow& row, int64_t first, int64_t c,
+                                       Tail tail) {
+  F sum[pixels][vectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < vectors; ++v) {
+    const float* bias = row.bias + c + v * kWidth;
+#pragma GCC unroll 8
     for (int p = 0; p < pixels; ++p) {
-      first[p] = load(t.bias + c);
-      second[p] = load(t.bias + c + kWidth);
-    }
-    for (int64_t tap = 0; tap < t.taps; ++tap) {
-      const F weight = load(t.weights + tap * t.channels + c);
-      const F other = load(t.weights + tap * t.channels + c + kWidth);
-#pragma GCC unroll 4
-      for (int p = 0; p < pixels; ++p) {
-        const float* pixel = t.rows[tap * etlab::kDepthwisePixels + p] + c;
-        first[p] = fma(load(pixel), weight, first[p]);
-        second[p] = fma(load(pixel + kWidth), other, second[p]);
-      }
-    }
-#pragma GCC unroll 4
-    for (int p = 0; p < pixels; ++p) {
-      store(t.out + p * t.out_stride + c, at_most(at_least(first[p], lower), upper));
-      store(t.out + p * t.out_stride + c + kWidth, at_most(at_least(second[p], lower), upper));
+      sum[p][v] = v < vectors - 1 ? load(bias) : load_tail(bias, tail);
     }
   }
-  for (; c < t.channels; c += kWidth) {
-    const int64_t left = t.channels - c;
-    const Tail tail = tail_of(left < kWidth ? static_cast<int>(left) : kWidth);
-    F sum[pixels];
-#pragma GCC unroll 4
-    for (int p = 0; p < pixels; ++p) sum[p] = load_tail(t.bias + c, tail);
-    for (int64_t tap = 0; tap < t.taps; ++tap) {
-      const F weight = load_tail(t.weights + tap * t.channels + c, tail);
-#pragma GCC unroll 4
-      for (int p = 0; p < pixels; ++p) {
-        const float* pixel = t.rows[tap * etlab::kDepthwisePixels + p] + c;
-        sum[p] = fma(load_tail(pixel, tail), weight, sum[p]);
+  for (int64_t i = 0; i < row.height; ++i) {
+    const float* const* columns = row.columns + i * row.row_step + first * step;
+    const float* weights = row.weights + i * width * row.weight_step + c;
+    F w[width][vectors];
+#pragma GCC unroll 8
+    for (int j = 0; j < width; ++j) {
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) {
+        const float* source = weights + j * row.weight_step + v * kWidth;
+        w[j][v] = v < vectors - 1 ? load(source) : load_tail(source, tail);
       }
     }
-#pragma GCC unroll 4
-    for (int p = 0; p < pixels; ++p) {
-      store_tail(t.out + p * t.out_stride + c, at_most(at_least(sum[p], lower), upper), tail);
+#pragma GCC unroll 32
+    for (int j = 0; j < (pixels - 1) * step + width; ++j) {
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) {
+        const float* source = columns[j] + c + v * kWidth;
+        const F x = in_register(v < vectors - 1 ? load(source) : load_tail(source, tail));
+#pragma GCC unroll 8
+        for (int p = 0; p < pixels; ++p) {
+          if (j < p * step || j >= p * step + width) continue;
+          sum[p][v] = fma(x, w[j - p * step][v], sum[p][v]);
+        }
+      }
+    }
+  }
+  const F lower = splat(row.lower);
+  const F upper = splat(row.upper);
+#pragma GCC unroll 8
+  for (int p = 0; p < pixels; ++p) {
+    float* out = row.out + (first + p) * row.out_step + c;
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      const F x = at_most(at_least(sum[p][v], lower), upper);
+      v < vectors - 1 ? store(out + v * kWidth, x) : store_tail(out + v * kWidth, x, tail);
     }
   }
 }
 
-void depthwise(const DepthwiseTile& t, int pixels) {
-  switch (pixels) {
-    case 1: return depthwise_pixels<1>(t);
-    case 2: return depthwise_pixels<2>(t);
-    case 3: return depthwise_pixels<3>(t);
-    default: return depthwise_pixels<4>(t);
+// Any window, a pixel at a time.
+ETLAB_INLINE void depthwise_pixel(const DepthwiseRow& row, int64_t pixel, int64_t c, Tail tail) {
+  F sum = load_tail(row.bias + c, tail);
+  const float* weights = row.weights + c;
+  for (int64_t i = 0; i < row.height; ++i) {
+    const float* const* columns = row.columns + i * row.row_step + pixel * row.step;
+    for (int64_t j = 0; j < row.width; ++j, weights += row.weight_step) {
+      sum = fma(load_tail(columns[j] + c, tail), load_tail(weights, tail), sum);
+    }
+  }
+  const F x = at_most(at_least(sum, splat(row.lower)), splat(row.upper));
+  store_tail(row.out + pixel * row.out_step + c, x, tail);
+}
+
+template <int width, int step, int vectors>
+void depthwise_row(const DepthwiseRow& row, int64_t c, Tail tail) {
+  constexpr int pixels = kDepthwisePixels;
+  int64_t p = 0;
+  for (; p + pixels <= row.pixels; p += pixels) {
+    depthwise_neighbours<pixels, width, step, vectors>(row, p, c, tail);
+  }
+  if (p < row.pixels) {  // the last ones again, with the rest
+    depthwise_neighbours<pixels, width, step, vectors>(row, row.pixels - pixels, c, tail);
+  }
+}
+
+template <int vectors>
+ETLAB_INLINE void depthwise_channels(const DepthwiseRow& row, int64_t c, Tail tail) {
+  const bool is_wide = row.pixels >= kDepthwisePixels;
+  if (is_wide && row.width == 3 && row.step == 1) return depthwise_row<3, 1, vectors>(row, c, tail);
+  if (is_wide && row.width == 3 && row.step == 2) return depthwise_row<3, 2, vectors>(row, c, tail);
+  if (is_wide && row.width == 5 && row.step == 1) return depthwise_row<5, 1, vectors>(row, c, tail);
+  if (is_wide && row.width == 5 && row.step == 2) return depthwise_row<5, 2, vectors>(row, c, tail);
+  for (int64_t p = 0; p < row.pixels; ++p) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      depthwise_pixel(row, p, c + v * kWidth, v < vectors - 1 ? tail_of(kWidth) : tail);
+    }
+  }
+}
+
+void depthwise(const DepthwiseRow& row) {
+  const int64_t end = row.channel + row.channels;
+  int64_t c = row.channel;
+  for (; c + 2 * kWidth <= end; c += 2 * kWidth) {
+    depthwise_channels<2>(row, c, tail_of(kWidth));
+  }
+  for (; c < end; c += kWidth) {
+    const int64_t left = end - c;
+    depthwise_channels<1>(row, c, tail_of(left < kWidth ? static_cast<int>(left) : kWidth));
   }
 }
 

@@ -19,6 +19,7 @@ ETLAB_INLINE F load(const float* p) {
   return x;
 }
 ETLAB_INLINE void store(float* p, F x) { __builtin_memcpy(p, &x, sizeof(x)); }
+ETLAB_INLINE F in_register(F x) { return x; }
 ETLAB_INLINE F splat(float x) { return F{x, x, x, x}; }
 ETLAB_INLINE F zero() { return F{0, 0, 0, 0}; }
 ETLAB_INLINE I splat_int(int32_t x) { return I{x, x, x, x}; }

@@ -15,6 +15,11 @@ using Mask = __m256;
 
 ETLAB_INLINE F load(const float* p) { return _mm256_loadu_ps(p); }
 ETLAB_INLINE void store(float* p, F x) { _mm256_storeu_ps(p, x); }
+// Keeps what was loaded for several uses from being loaded at each of them.
+ETLAB_INLINE F in_register(F x) {
+  __asm__("" : "+x"(x));
+  return x;
+}
 ETLAB_INLINE F splat(float x) { return _mm256_set1_ps(x); }
 ETLAB_INLINE F zero() { return _mm256_setzero_ps(); }
 ETLAB_INLINE I splat_int(int32_t x) { return reinterpret_cast<I>(_mm256_set1_epi32(x)); }

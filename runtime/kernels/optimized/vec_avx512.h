@@ -17,6 +17,11 @@ using Mask = __mmask16;
 
 ETLAB_INLINE F load(const float* p) { return _mm512_loadu_ps(p); }
 ETLAB_INLINE void store(float* p, F x) { _mm512_storeu_ps(p, x); }
+// Keeps what was loaded for several uses from being loaded at each of them.
+ETLAB_INLINE F in_register(F x) {
+  __asm__("" : "+v"(x));
+  return x;
+}
 ETLAB_INLINE F splat(float x) { return _mm512_set1_ps(x); }
 ETLAB_INLINE F zero() { return _mm512_setzero_ps(); }
 ETLAB_INLINE I splat_int(int32_t x) { return reinterpret_cast<I>(_mm512_set1_epi32(x)); }
