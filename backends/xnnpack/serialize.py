@@ -22,6 +22,7 @@ from etlab.backends.xnnpack.steps import (
     plain,
 )
 from etlab.errors import LoweringError
+from etlab.exir.partition.backend import node_event_name
 
 _LARGEST = 3.4028234663852886e38
 
@@ -33,12 +34,12 @@ class Serialized:
     Attributes:
         graph: the payload's content.
         named_data: constants by the names that the payload uses.
-        handles: debug handle of every node of the payload, by its index.
+        handles: debug handle of every node of the payload, by its name in an ETDump.
     """
 
     graph: schema.Graph
     named_data: dict[str, bytes]
-    handles: dict[int, int]
+    handles: dict[str, int]
 
 
 def serialize(steps: Steps, upper_bound: Callable[[Any], int]) -> Serialized:
@@ -130,7 +131,11 @@ class _Writer:
             output_ids=tuple(self._output_ids),
             constant_data=tuple(self._constants),
         )
-        handles = {index: node.debug_handle for index, node in enumerate(self._nodes)}
+        handles = {
+            node_event_name(type(node.xnode_union).__name__, node.debug_handle): node.debug_handle
+            for node in self._nodes
+            if node.debug_handle
+        }
         return Serialized(graph, self._named, handles)
 
     def _write_permutation(self, step: Step) -> None:

@@ -4,7 +4,7 @@ schedule and memory plan (`method_plans`)  ->  emit  ->  file
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -23,6 +23,14 @@ from etlab.exir.memory.plan import MemoryPlan
 from etlab.exir.memory.planning import MemoryPlanningPass, PlannedMemory
 from etlab.exir.method_plans import plan_methods, schedule_methods
 from etlab.exir.passes.pipeline import run_passes
+from etlab.exir.record.etrecord import ETRecord, required
+from etlab.exir.record.handles import (
+    DelegateMap,
+    HandleMap,
+    debug_handle_map,
+    delegate_map,
+    output_counts,
+)
 from etlab.exir.stages import stage
 
 _Found = TypeVar("_Found")
@@ -48,6 +56,7 @@ class ExecutorchProgramManager:
         self._image = image
         self._program = program
         self._buffer: bytes | None = None
+        self._etrecord: ETRecord | None = None
 
     @property
     def methods(self) -> set[str]:
@@ -167,6 +176,39 @@ class ExecutorchProgramManager:
         memory = self._of(self._memory, method)
         owners = _owners(self.edge_graph(method))
         return tuple("" if node is None else owners.get(node, "") for node in memory.nodes)
+
+    @property
+    def debug_handle_map(self) -> dict[str, HandleMap]:
+        """By method and instruction, the debug handles of the nodes that it came from."""
+        return {
+            name: debug_handle_map(self._graphs[name], memory.nodes)
+            for name, memory in self._memory.items()
+        }
+
+    @property
+    def delegate_map(self) -> dict[str, DelegateMap]:
+        """By method and instruction that calls a delegate, its backend and its nodes' handles."""
+        return {
+            name: delegate_map(self._graphs[name], memory.nodes)
+            for name, memory in self._memory.items()
+        }
+
+    @property
+    def instruction_id_to_num_outs_map(self) -> dict[str, dict[int, int]]:
+        """By method and instruction that calls a delegate, how many outputs it has."""
+        return {
+            name: output_counts(self._graphs[name], memory.nodes)
+            for name, memory in self._memory.items()
+        }
+
+    def _by_method(
+        self, ask: Callable[[EdgeGraph, Sequence[fx.Node | None]], _Found]
+    ) -> dict[str, _Found]:
+        return {name: ask(self._graphs[name], one.nodes) for name, one in self._memory.items()}
+
+    def get_etrecord(self) -> ETRecord:
+        """The record of this lowering; InvalidArgumentError when it was not asked for."""
+        return required(self._etrecord)
 
     def dump_executorch_program(self, *, verbose: bool = False, out: IO[str] | None = None) -> None:
         """Print the program as text, to `out` or the standard output."""

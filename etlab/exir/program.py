@@ -29,6 +29,7 @@ from etlab.exir.passes.pipeline import (
     edge_passes,
     run_passes,
 )
+from etlab.exir.record.etrecord import ETRecord, required
 from etlab.exir.stages import stage
 from etlab.exir.verify import verify
 
@@ -54,11 +55,13 @@ class EdgeProgramManager:
         edge_graphs: Mapping[str, EdgeGraph],
         constant_methods: Mapping[str, Any] | None = None,
         compile_config: EdgeCompileConfig | None = None,
+        etrecord: ETRecord | None = None,
     ) -> None:
         self._edge_graphs = dict(edge_graphs)
         self._constant_methods = dict(constant_methods or {})
         self.compile_config = compile_config or EdgeCompileConfig()
         self._exported: dict[str, ExportedProgram] = {}
+        self._etrecord = etrecord
 
     @property
     def methods(self) -> set[str]:
@@ -148,9 +151,21 @@ class EdgeProgramManager:
             with stage("edge passes"):
                 for name, graph in self._edge_graphs.items():
                     graphs[name] = run_passes(copy_edge_graph(graph), passes)
-            return lower_to_executorch(
+            program = lower_to_executorch(
                 graphs, constant_methods=self._constant_methods, config=config
             )
+        if self._etrecord is not None:
+            program._etrecord = self._etrecord.copy()
+            program._etrecord.add_executorch_program(program)
+        return program
+
+    def get_etrecord(self) -> ETRecord:
+        """The record of this lowering so far; the result of `to_executorch` has it whole.
+
+        Raises:
+            InvalidArgumentError: it was not asked for.
+        """
+        return required(self._etrecord)
 
     def _next(
         self, graphs: Mapping[str, EdgeGraph], config: EdgeCompileConfig | None
@@ -160,7 +175,7 @@ class EdgeProgramManager:
             for graph in graphs.values():
                 # Which operators have kernels is asked at the end: backends may still take some.
                 verify(graph, allow=None)
-        return EdgeProgramManager(graphs, self._constant_methods, config)
+        return EdgeProgramManager(graphs, self._constant_methods, config, self._etrecord)
 
 
 def to_edge(
@@ -182,7 +197,11 @@ def to_edge(
         UnsupportedOperatorError: operators that nothing serves, all of them with source lines.
         LoweringError: a program cannot be brought over.
     """
-    return _to_edge(_named(programs), constant_methods, compile_config or EdgeCompileConfig(), {})
+    named = _named(programs)
+    manager = _to_edge(named, constant_methods, compile_config or EdgeCompileConfig(), {})
+    if generate_etrecord:
+        manager._etrecord = _record(named, manager)
+    return manager
 
 
 def to_edge_transform_and_lower(
@@ -215,9 +234,22 @@ def to_edge_transform_and_lower(
     manager = _to_edge(named, constant_methods, config, keep)
     if transform_passes:
         manager = manager.transform(transform_passes)
-    if any(partitioners.values()):
-        manager = manager.to_backend(partitioners)
-    return _take_apart_leftovers(manager, keep)
+    if not any(partitioners.values()):
+        manager = _take_apart_leftovers(manager, keep)
+        if generate_etrecord:
+            manager._etrecord = _record(named, manager)
+        return manager
+    if generate_etrecord:
+        manager._etrecord = _record(named, manager)
+    return _take_apart_leftovers(manager.to_backend(partitioners), keep)
+
+
+def _record(programs: Mapping[str, ExportedProgram], manager: EdgeProgramManager) -> ETRecord:
+    """A record of the graphs before partitioning; partitioning leaves them as they are."""
+    record = ETRecord()
+    record.add_exported_program(programs)
+    record.add_edge_dialect_program(manager)
+    return record
 
 
 def _kept_for_backends(

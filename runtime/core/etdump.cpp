@@ -97,7 +97,7 @@ class Writer {
       const RunTrace::Node& node = run.nodes()[i];
       std::string name = run.name_of(node);
       if (node.debug_handle != 0 && node.debug_handle != kNoDebugHandle) {
-        name += concat(" @", node.debug_handle);
+        name += concat(" [", node.debug_handle, "]");
       }
       const int number = ++counts[name];
       if (number > 1) name += concat(" (", number, ")");

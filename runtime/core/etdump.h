@@ -24,9 +24,9 @@ struct Etdump {
 // Writes the events of ExecuTorch's runtime under its names: of each method its load
 // ("Program::load_method", "Method::init"), of each run its instructions ("OPERATOR_CALL" with
 // "native_call_<operator>", "DELEGATE_CALL", "MOVE_CALL", "JF_CALL", "FREE_CALL") and the whole
-// ("Method::execute"). Nodes of a delegate are called "<kind> @<debug handle>" ("<kind>" without a
-// handle), with " (2)" and so on behind where a call has several of that name. Throws kNotSupported for more events than a file
-// holds.
+// ("Method::execute"). Nodes of a delegate are called "<kind> [<debug handle>]" ("<kind>" without a
+// handle), with " (2)" and so on behind where a call has several of that name. Throws kNotSupported
+// for more events than a file holds.
 Etdump write_etdump(Span<const TracedMethod> methods);
 
 }  // namespace etlab

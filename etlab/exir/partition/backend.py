@@ -14,7 +14,8 @@ class PreprocessResult:
 
     Attributes:
         processed_bytes: what its runtime part is created from.
-        debug_handle_map: its own operator ids to debug handles of the model.
+        debug_handle_map: its own operator ids to debug handles of the model; the ids are
+            those of `node_event_name` where the executor tells of its nodes.
         data_store_output: bytes by key to store once beside the delegates.
         _delegate_info_meta: anything else, for reports.
         takes_any_layout: inputs come as they lie in memory; otherwise as contiguous copies.
@@ -42,3 +43,15 @@ class BackendDetails:
             compile_specs: options from the partitioner.
         """
         raise NotImplementedError
+
+
+def node_event_name(kind: str, debug_handle: int) -> str:
+    """What the runtime calls a node of a delegate in an ETDump: a key of `debug_handle_map`.
+
+    A second node of that name gets " (2)" behind it there.
+
+    Args:
+        kind: the name that the backend's executor tells for it.
+        debug_handle: that the payload holds for it.
+    """
+    return f"{kind} [{debug_handle}]"
