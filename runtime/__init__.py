@@ -5,6 +5,15 @@ Example::
     program = Runtime.get().load_program("model.pte")
     method = program.load_method("forward")
     outputs = method.execute([torch.ones(2, 2)])
+
+Times and values of every instruction, and of every node within delegates::
+
+    with method.trace(results=True) as events:
+        method.execute([torch.ones(2, 2)])
+    for event in events:
+        event.name, event.duration, event.result
+        for node in event.nodes:
+            node.name, node.index, node.debug_handle, node.results[0].tensor, node.results[0].raw
 """
 
 from etlab.runtime.custom_kernels import load_kernels, register_kernel, unregister_kernel
@@ -21,7 +30,7 @@ from etlab.runtime.registries import (
     register_backend,
 )
 from etlab.runtime.threads import set_thread_count, thread_count
-from etlab.runtime.trace import EventTrace, NodeEvent, RunTrace, TraceEvent
+from etlab.runtime.trace import EventTrace, NodeEvent, NodeResult, RunTrace, TraceEvent
 
 __all__ = [
     "Backend",
@@ -34,6 +43,7 @@ __all__ = [
     "MethodMetadata",
     "NamedData",
     "NodeEvent",
+    "NodeResult",
     "OperatorRegistry",
     "Program",
     "RunTrace",

@@ -78,11 +78,16 @@ class Program:
     def named_data(self, key: str) -> bytes | None: ...
     def instruction_source(self, method: str, instruction: int) -> list[str]: ...
 
-# (instruction, begin, end, results, nodes of a delegate as (name, debug handle, begin, end))
-TraceRecord: TypeAlias = tuple[int, int, int, list[Any], list[tuple[str, int, int, int]]]
+# (value, elements, scales, zero points): see etlab.runtime.NodeResult
+NodeResultRecord: TypeAlias = tuple[int, Any, tuple[float, ...], tuple[int, ...]]
+# (name, index, debug handle, begin, end, results)
+NodeRecord: TypeAlias = tuple[str, int | None, int, int, int, list[NodeResultRecord]]
+# (instruction, begin, end, results, nodes of a delegate)
+TraceRecord: TypeAlias = tuple[int, int, int, list[Any], list[NodeRecord]]
 
 class Trace:
-    def __init__(self, keeps_results: bool) -> None: ...
+    # Of which instructions results are kept: all, none or these.
+    def __init__(self, kept: bool | set[int]) -> None: ...
     @property
     def keeps_results(self) -> bool: ...
     @property

@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -153,34 +153,45 @@ class Method:
         self._native.interrupt()
 
     @contextlib.contextmanager
-    def trace(self, *, results: bool = False) -> Iterator[EventTrace]:
+    def trace(self, *, results: bool | Collection[int] = False) -> Iterator[EventTrace]:
         """Record every instruction of the runs within the `with` block.
 
         Args:
-            results: keep a copy of what each instruction returned.
+            results: keep a copy of what each instruction, and each node within a delegate,
+                returned; or which instructions' results to keep, by index.
 
         Yields:
             The events, which grow whenever a run ends.
         """
         before = self._trace
-        self._trace = EventTrace(self._native, self._metadata, results=results)
         try:
-            yield self._trace
+            yield self.start_trace(results=results)
         finally:
             self._trace = before
 
-    def start_trace(self, *, results: bool = False) -> EventTrace:
+    def start_trace(self, *, results: bool | Collection[int] = False) -> EventTrace:
         """Record every run from now on, until `stop_trace`.
 
         Args:
-            results: keep a copy of what each instruction returned.
+            results: as `trace` has it.
         """
-        self._trace = EventTrace(self._native, self._metadata, results=results)
+        kept = results if isinstance(results, bool) else self._instruction_indices(results)
+        self._trace = EventTrace(self._native, self._metadata, results=kept)
         return self._trace
 
     def stop_trace(self) -> None:
         """Record no more."""
         self._trace = None
+
+    def _instruction_indices(self, given: Collection[int]) -> set[int]:
+        count = self._metadata.num_instructions()
+        for index in given:
+            if not 0 <= index < count:
+                raise InvalidArgumentError(
+                    f"method '{self.name}': trace(results=…) names instruction {index}, there are"
+                    f" {count}"
+                )
+        return set(given)
 
     @property
     def state(self) -> dict[str, torch.Tensor]:

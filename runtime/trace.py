@@ -1,10 +1,13 @@
 """What runs of a method did and when: events in memory, and ETDump files of them."""
 
 import dataclasses
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
+
+import torch
 
 from etlab.errors import AccessError
 from etlab.runtime import _native
@@ -15,7 +18,34 @@ if TYPE_CHECKING:
     import pandas
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class NodeResult:
+    """A value that a node of a delegate wrote.
+
+    Attributes:
+        value: the backend's number of the value, in XNNPACK payloads its id.
+        raw: a copy of the elements as the backend holds them, integers where it computes in
+            integers. The sizes are the backend's: an XNNPACK payload has them in the order of
+            memory, so a channels-last picture is (batch, height, width, channels).
+        scale: float32, 0-d or broadcasting against `raw` (one for each row); None where elements
+            are the numbers themselves.
+        zero_point: int32, of the same shape.
+    """
+
+    value: int
+    raw: torch.Tensor
+    scale: torch.Tensor | None = None
+    zero_point: torch.Tensor | None = None
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """The numbers: `raw`, in float32 where they are quantized."""
+        if self.scale is None or self.zero_point is None:
+            return self.raw
+        return (self.raw.to(torch.int32) - self.zero_point).to(torch.float32) * self.scale
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class NodeEvent:
     """One node of a delegate that ran.
 
@@ -24,15 +54,20 @@ class NodeEvent:
         debug_handle: what the backend's compiler gave it.
         start: nanoseconds of a steady clock.
         duration: nanoseconds.
+        index: its place in the delegate's graph; None for steps that the backend added itself, such
+            as conversions. Nodes that the backend runs as part of another one are not told of.
+        results: what it wrote, when results were asked for.
     """
 
     name: str
     debug_handle: int
     start: int
     duration: int
+    index: int | None = None
+    results: tuple[NodeResult, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class TraceEvent:
     """One instruction that ran.
 
@@ -54,6 +89,18 @@ class TraceEvent:
     result: Any = None
     nodes: tuple[NodeEvent, ...] = ()
     results: tuple[Any, ...] = ()
+
+    def results_by_handle(self) -> dict[int, NodeResult]:
+        """What the delegate's nodes wrote, by debug handle.
+
+        Of nodes that share a handle the last one counts; the backend's own steps and further
+        results of a node are left out.
+        """
+        return {
+            node.debug_handle: node.results[0]
+            for node in self.nodes
+            if node.index is not None and node.results
+        }
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,7 +127,9 @@ class EventTrace(Sequence[TraceEvent]):
     Runs are recorded natively and become Python objects when they are first looked at.
     """
 
-    def __init__(self, native: _native.Method, metadata: MethodMeta, *, results: bool) -> None:
+    def __init__(
+        self, native: _native.Method, metadata: MethodMeta, *, results: bool | set[int]
+    ) -> None:
         """An empty trace; `Method.trace` makes them."""
         self._method = native
         self._metadata = metadata
@@ -189,11 +238,35 @@ class EventTrace(Sequence[TraceEvent]):
             begin,
             end - begin,
             result,
-            tuple(
-                NodeEvent(name, handle, first, last - first) for name, handle, first, last in nodes
-            ),
+            tuple(map(_node_event, nodes)),
             tuple(results),
         )
+
+
+def _node_event(record: "_native.NodeRecord") -> NodeEvent:
+    name, index, handle, begin, end, results = record
+    return NodeEvent(name, handle, begin, end - begin, index, tuple(map(_node_result, results)))
+
+
+def _node_result(record: "_native.NodeResultRecord") -> NodeResult:
+    value, raw, scales, zero_points = record
+    if not scales:
+        return NodeResult(value, raw)
+    sizes = _row_sizes(raw.shape, len(scales))
+    return NodeResult(
+        value,
+        raw,
+        torch.tensor(scales, dtype=torch.float32).reshape(sizes),
+        torch.tensor(zero_points, dtype=torch.int32).reshape(sizes),
+    )
+
+
+def _row_sizes(sizes: Sequence[int], rows: int) -> tuple[int, ...]:
+    """The leading sizes that make so many rows, with a 1 for each other dimension."""
+    if rows == 1:
+        return ()
+    kept = next(k for k in range(len(sizes) + 1) if math.prod(sizes[:k]) == rows)
+    return (*sizes[:kept], *(1 for _ in sizes[kept:]))
 
 
 def write_etdump(traces: Sequence[EventTrace]) -> tuple[bytes, bytes]:

@@ -34,4 +34,5 @@ class XnnpackBackend(BackendDetails):
             debug_handle_map=dict(written.handles),
             data_store_output=written.named_data,
             takes_any_layout=True,
+            value_origins=dict(written.origins),
         )

@@ -22,7 +22,7 @@ from etlab.backends.xnnpack.steps import (
     plain,
 )
 from etlab.errors import LoweringError
-from etlab.exir.partition.backend import node_event_name
+from etlab.exir.partition.backend import ValueOrigin, node_event_name
 
 _LARGEST = 3.4028234663852886e38
 
@@ -35,11 +35,13 @@ class Serialized:
         graph: the payload's content.
         named_data: constants by the names that the payload uses.
         handles: debug handle of every node of the payload, by its name in an ETDump.
+        origins: whose results values hold, by their ids.
     """
 
     graph: schema.Graph
     named_data: dict[str, bytes]
     handles: dict[str, int]
+    origins: dict[int, tuple[ValueOrigin, ...]]
 
 
 def serialize(steps: Steps, upper_bound: Callable[[Any], int]) -> Serialized:
@@ -136,7 +138,14 @@ class _Writer:
             for node in self._nodes
             if node.debug_handle
         }
-        return Serialized(graph, self._named, handles)
+        return Serialized(graph, self._named, handles, self._origins())
+
+    def _origins(self) -> dict[int, tuple[ValueOrigin, ...]]:
+        found: dict[int, list[ValueOrigin]] = {}
+        for tensor, names in self._steps.names.items():
+            for order, number in self._copies_of(tensor).by_order.items():
+                found.setdefault(number, []).extend(ValueOrigin(name, order) for name in names)
+        return {number: tuple(found[number]) for number in sorted(found)}
 
     def _write_permutation(self, step: Step) -> None:
         source, target = step.inputs["input_id"], step.outputs["output_id"]

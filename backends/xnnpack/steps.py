@@ -171,12 +171,14 @@ class Steps:
         inputs: the delegate's inputs that are tensors.
         outputs: its outputs; each with the order of memory that it must have.
         arguments: how many inputs it has, numbers included; the outputs come behind them.
+        names: the nodes whose results a tensor holds, in order.
     """
 
     steps: list[Step]
     inputs: list[Tensor]
     outputs: list[tuple[Tensor, Order]]
     arguments: int
+    names: dict[Tensor, list[str]] = field(default_factory=dict)
 
     def remove_dead(self) -> None:
         """Drop steps whose results nobody uses."""

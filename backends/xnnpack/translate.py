@@ -138,6 +138,7 @@ class Translation:
         if tensor not in self._floats:
             floats = Tensor(tensor.sizes, DATATYPES[node.meta["val"].dtype])
             self._floats[tensor] = self.unary("Convert", tensor, floats)
+            self._names[floats] = [node]
         return self._floats[tensor]
 
     def raw(self, node: Any) -> Tensor:
@@ -287,6 +288,7 @@ class Translation:
         if low >= high:
             return None
         maker.limits = (low, high)
+        self._names[tensor].clear()  # what they were is not computed any more
         return tensor
 
     def finish(self) -> Steps:
@@ -302,6 +304,7 @@ class Translation:
             given.add(tensor)
             val = node.meta["val"]
             outputs.append((tensor, order_of_strides(val.shape, val.stride())))
-        steps = Steps(self._steps, self._inputs, outputs, self._arguments)
+        names = {tensor: [node.name for node in nodes] for tensor, nodes in self._names.items()}
+        steps = Steps(self._steps, self._inputs, outputs, self._arguments, names)
         steps.remove_dead()
         return steps

@@ -13,20 +13,20 @@ namespace etlab {
 
 namespace {
 
-py::object tensor(const RunTrace& run, const RunTrace::StoredTensor& stored,
+py::object tensor(Span<const uint8_t> bytes, const RunTrace::StoredTensor& stored,
                   const py::object& allocate) {
-  auto* elements = const_cast<uint8_t*>(run.bytes().data() + stored.offset);
+  auto* elements = const_cast<uint8_t*>(bytes.data() + stored.offset);
   return tensor_to_python(Tensor::strided(stored.type, stored.sizes, stored.strides, elements),
                           allocate);
 }
 
 py::object result(const RunTrace& run, const RunTrace::Stored& stored, const py::object& allocate) {
   if (const auto* one = std::get_if<RunTrace::StoredTensor>(&stored)) {
-    return tensor(run, *one, allocate);
+    return tensor(run.bytes(), *one, allocate);
   }
   if (const auto* list = std::get_if<std::vector<RunTrace::StoredTensor>>(&stored)) {
     py::list items;
-    for (const RunTrace::StoredTensor& item : *list) items.append(tensor(run, item, allocate));
+    for (const RunTrace::StoredTensor& item : *list) items.append(tensor(run.bytes(), item, allocate));
     return items;
   }
   if (const auto* number = std::get_if<int64_t>(&stored)) return py::int_(*number);
@@ -34,25 +34,50 @@ py::object result(const RunTrace& run, const RunTrace::Stored& stored, const py:
   return py::bool_(std::get<bool>(stored));
 }
 
-// (begin, end, [(instruction, begin, end, [result], [(name, debug handle, begin, end)])], [output])
+template <typename T>
+py::tuple tuple_of(const std::vector<T>& numbers) {
+  py::tuple result(numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i) result[i] = numbers[i];
+  return result;
+}
+
+// The nodes of the runs that stand before `end`, from `node` and `value` on.
+py::list describe_nodes(const RunTrace& run, size_t end, size_t& node, size_t& value,
+                        const py::object& allocate) {
+  py::list nodes;
+  for (; node < end; ++node) {
+    const RunTrace::Node& one = run.nodes()[node];
+    py::list values;
+    for (; value < one.values_end; ++value) {
+      const RunTrace::NodeValue& item = run.node_values()[value];
+      values.append(py::make_tuple(item.value, tensor(run.node_bytes(), item.tensor, allocate),
+                                   tuple_of(item.scales), tuple_of(item.zero_points)));
+    }
+    const py::object index = one.index == DelegateNode::kAdded
+                                 ? py::object(py::none())
+                                 : py::object(py::int_(one.index));
+    nodes.append(
+        py::make_tuple(run.name_of(one), index, one.debug_handle, one.begin, one.end, values));
+  }
+  return nodes;
+}
+
+// (begin, end, [(instruction, begin, end, [result], [node])], [output])
 py::tuple describe_run(const Trace& trace, size_t index, const py::object& allocate) {
   ETLAB_CHECK(index < trace.runs.size(), kInvalidArgument, "trace: no run ", index, ", there are ",
               trace.runs.size());
   const RunTrace& run = *trace.runs[index];
   py::list events;
   size_t node = 0;
+  size_t node_value = 0;
   size_t next_result = 0;
   for (const RunTrace::Event& event : run.events()) {
     py::list results;
     for (; next_result < event.results_end; ++next_result) {
       results.append(result(run, run.results()[next_result], allocate));
     }
-    py::list nodes;
-    for (; node < event.nodes_end; ++node) {
-      const RunTrace::Node& one = run.nodes()[node];
-      nodes.append(py::make_tuple(run.name_of(one), one.debug_handle, one.begin, one.end));
-    }
-    events.append(py::make_tuple(event.instruction, event.begin, event.end, results, nodes));
+    events.append(py::make_tuple(event.instruction, event.begin, event.end, results,
+                                 describe_nodes(run, event.nodes_end, node, node_value, allocate)));
   }
   py::list outputs;
   for (; next_result < run.results().size(); ++next_result) {
@@ -82,11 +107,13 @@ py::tuple write(const std::vector<MethodTrace>& traces) {
 
 void bind_traces(py::module_& module) {
   py::class_<Trace>(module, "Trace")
-      .def(py::init([](bool keeps_results) {
-             return std::make_unique<Trace>(Trace{keeps_results, {}});
+      .def(py::init([](bool all) { return std::make_unique<Trace>(Trace{all, {}}); }),
+           py::arg("kept"))
+      .def(py::init([](std::set<size_t> kept) {
+             return std::make_unique<Trace>(Trace{std::move(kept), {}});
            }),
-           py::arg("keeps_results"))
-      .def_readonly("keeps_results", &Trace::keeps_results)
+           py::arg("kept"))
+      .def_property_readonly("keeps_results", [](const Trace& trace) { return trace.kept.any(); })
       .def_property_readonly("run_count", [](const Trace& trace) { return trace.runs.size(); })
       .def("run", &describe_run, py::arg("index"), py::arg("allocate"))
       .def("clear", [](Trace& trace) { trace.runs.clear(); });

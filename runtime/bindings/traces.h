@@ -9,7 +9,7 @@ namespace etlab {
 
 // The runs of a method that were recorded, in order. Grows with the interpreter's lock held.
 struct Trace {
-  bool keeps_results;
+  KeptResults kept;
   std::vector<std::unique_ptr<const RunTrace>> runs;
 };
 

@@ -35,13 +35,36 @@ struct DelegateDescription {
   size_t output_count;
 };
 
+// A node of a delegated subgraph.
+struct DelegateNode {
+  static constexpr uint32_t kAdded = 0xFFFFFFFFu;
+
+  std::string_view name;  // its kind, as the backend calls it
+  uint32_t index;         // its place in the subgraph; kAdded: the backend's own addition
+  uint32_t debug_handle;  // what the backend's compiler gave it
+};
+
+// What a node wrote, as the backend holds it.
+struct NodeResult {
+  uint32_t value;  // the backend's number of the value
+  const Tensor& tensor;
+  // Integers q stand for (q - zero_point) * scale; with none, elements are the numbers themselves.
+  // One of each for the whole tensor, or for each row: a row is the elements behind one another
+  // that numel / count of them make.
+  Span<const float> scales;
+  Span<const int32_t> zero_points;
+};
+
 // Sees the nodes of delegated subgraphs, each after it ran.
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
-  // Times in nanoseconds of a steady clock; the handle is what the backend's compiler gave the node.
-  virtual void on_node(std::string_view name, uint32_t debug_handle, int64_t begin,
-                       int64_t end) = 0;
+  // Times in nanoseconds of a steady clock.
+  virtual void on_node(const DelegateNode& node, int64_t begin, int64_t end) = 0;
+  // Whether the node that just ran is to hand out its results, which it then does before on_node.
+  virtual bool wants_results() const { return false; }
+  // Valid within the call: the next node may overwrite the memory.
+  virtual void on_result(const NodeResult& /*result*/) {}
 };
 
 // One delegated subgraph, made when its method is loaded and run by each delegate call.

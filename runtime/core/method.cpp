@@ -239,6 +239,7 @@ void Method::execute(const RunOptions& options) {
                   options.most_instructions, " instructions");
       context_.check_interrupted();
       if (watch_ != nullptr) watch_->before(index);
+      if (options.observer != nullptr) options.observer->before_instruction(index);
       const int64_t begin = options.observer == nullptr ? 0 : now();
       const ObservedDelegate observed(instructions_[index].kind == Instruction::Kind::kDelegate
                                           ? instructions_[index].delegate

@@ -23,11 +23,12 @@ namespace etlab {
 // Sees every instruction after it ran: the event-trace hook. Without one, tracing costs nothing.
 class InstructionObserver : public NodeObserver {
  public:
+  virtual void before_instruction(size_t /*instruction*/) {}
   // Times in nanoseconds of a steady clock; `arguments` are those of a kernel or delegate call.
   virtual void on_instruction(size_t instruction, int64_t begin, int64_t end,
                               Span<Value* const> arguments) = 0;
   // The nodes of a delegate come before its instruction.
-  void on_node(std::string_view, uint32_t, int64_t, int64_t) override {}
+  void on_node(const DelegateNode&, int64_t, int64_t) override {}
   // After the last instruction of a run that ended well; the times are those of all instructions.
   virtual void on_end(int64_t /*begin*/, int64_t /*end*/, Span<const Value* const> /*outputs*/) {}
 };

@@ -17,11 +17,20 @@ const TensorList* several_results(Span<Value* const> arguments) {
   return count > 1 && arguments[count - 2]->is<TensorList>() ? nullptr : list;
 }
 
+RunTrace::StoredTensor store_tensor(const Tensor& tensor, std::vector<uint8_t>& bytes) {
+  bytes.resize((bytes.size() + kAlignment - 1) / kAlignment * kAlignment);
+  const size_t offset = bytes.size();
+  const auto* elements = static_cast<const uint8_t*>(tensor.raw());
+  if (tensor.nbytes() > 0) bytes.insert(bytes.end(), elements, elements + tensor.nbytes());
+  return {tensor.type(), {tensor.sizes().begin(), tensor.sizes().end()},
+          {tensor.strides().begin(), tensor.strides().end()}, offset};
+}
+
 }  // namespace
 
 void RunTrace::on_instruction(size_t instruction, int64_t begin, int64_t end,
                               Span<Value* const> arguments) {
-  if (keeps_results_ && !arguments.empty()) {
+  if (is_kept_ && !arguments.empty()) {
     if (method_->is_delegate_call(instruction)) {
       for (const Value* argument : arguments) store(*argument);
     } else if (const TensorList* list = several_results(arguments)) {
@@ -33,17 +42,24 @@ void RunTrace::on_instruction(size_t instruction, int64_t begin, int64_t end,
   events_.push_back({instruction, begin, end, nodes_.size(), results_.size()});
 }
 
-void RunTrace::on_node(std::string_view name, uint32_t debug_handle, int64_t begin, int64_t end) {
-  auto found = std::find(names_.begin(), names_.end(), name);
-  if (found == names_.end()) found = names_.insert(found, std::string(name));
-  nodes_.push_back({static_cast<uint32_t>(found - names_.begin()), debug_handle, begin, end});
+void RunTrace::on_result(const NodeResult& result) {
+  node_values_.push_back({result.value, store_tensor(result.tensor, node_bytes_),
+                          {result.scales.begin(), result.scales.end()},
+                          {result.zero_points.begin(), result.zero_points.end()}});
+}
+
+void RunTrace::on_node(const DelegateNode& node, int64_t begin, int64_t end) {
+  auto found = std::find(names_.begin(), names_.end(), node.name);
+  if (found == names_.end()) found = names_.insert(found, std::string(node.name));
+  nodes_.push_back({static_cast<uint32_t>(found - names_.begin()), node.index, node.debug_handle,
+                    begin, end, node_values_.size()});
 }
 
 void RunTrace::on_end(int64_t begin, int64_t end, Span<const Value* const> outputs) {
   begin_ = begin;
   end_ = end;
   first_output_ = results_.size();
-  if (!keeps_results_) return;
+  if (!kept_.any()) return;
   for (const Value* output : outputs) store(*output);
 }
 
@@ -55,23 +71,14 @@ void RunTrace::store(const Value& value) {
   } else if (const auto* flag = value.get_if<bool>()) {
     results_.emplace_back(*flag);
   } else if (const auto* tensor = value.get_if<Tensor*>()) {
-    if (*tensor != nullptr && (*tensor)->has_memory()) results_.emplace_back(store(**tensor));
+    if (*tensor != nullptr && (*tensor)->has_memory()) results_.emplace_back(store_tensor(**tensor, bytes_));
   } else if (const auto* list = value.get_if<TensorList>()) {
     std::vector<StoredTensor> tensors;
     for (const Tensor* item : *list) {
-      if (item != nullptr && item->has_memory()) tensors.push_back(store(*item));
+      if (item != nullptr && item->has_memory()) tensors.push_back(store_tensor(*item, bytes_));
     }
     results_.emplace_back(std::move(tensors));
   }
-}
-
-RunTrace::StoredTensor RunTrace::store(const Tensor& tensor) {
-  bytes_.resize((bytes_.size() + kAlignment - 1) / kAlignment * kAlignment);
-  const size_t offset = bytes_.size();
-  const auto* elements = static_cast<const uint8_t*>(tensor.raw());
-  if (tensor.nbytes() > 0) bytes_.insert(bytes_.end(), elements, elements + tensor.nbytes());
-  return {tensor.type(), {tensor.sizes().begin(), tensor.sizes().end()},
-          {tensor.strides().begin(), tensor.strides().end()}, offset};
 }
 
 }  // namespace etlab

@@ -2,14 +2,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "runtime/core/method.h"
 
 namespace etlab {
+
+// Which instructions' results are kept, of a delegate call those of its nodes too.
+class KeptResults {
+ public:
+  KeptResults(bool all) : all_(all) {}
+  KeptResults(std::set<size_t> instructions) : instructions_(std::move(instructions)) {}
+  bool any() const { return all_ || !instructions_.empty(); }
+  bool has(size_t instruction) const { return all_ || instructions_.count(instruction) > 0; }
+
+ private:
+  bool all_ = false;
+  std::set<size_t> instructions_;
+};
 
 // How one run went: when every instruction and every node of a delegate ran, and what they gave if
 // that is kept. Recording appends to vectors; nothing is named or converted before somebody asks.
@@ -23,12 +36,21 @@ class RunTrace : public InstructionObserver {
   };
   using Stored =
       std::variant<int64_t, double, bool, StoredTensor, std::vector<StoredTensor>>;
+  // A result of a delegate's node, see NodeResult.
+  struct NodeValue {
+    uint32_t value;
+    StoredTensor tensor;  // its elements stand in node_bytes()
+    std::vector<float> scales;
+    std::vector<int32_t> zero_points;
+  };
   // Times in nanoseconds of a steady clock.
   struct Node {
     uint32_t name;  // in names()
+    uint32_t index;
     uint32_t debug_handle;
     int64_t begin;
     int64_t end;
+    size_t values_end;  // its values begin where those of the node before end
   };
   struct Event {
     size_t instruction;
@@ -39,15 +61,16 @@ class RunTrace : public InstructionObserver {
   };
 
   // The method is asked only while it runs.
-  RunTrace(const Method& method, bool keeps_results)
-      : method_(&method), keeps_results_(keeps_results) {}
+  RunTrace(const Method& method, KeptResults kept) : method_(&method), kept_(std::move(kept)) {}
 
+  void before_instruction(size_t instruction) override { is_kept_ = kept_.has(instruction); }
   void on_instruction(size_t instruction, int64_t begin, int64_t end,
                       Span<Value* const> arguments) override;
-  void on_node(std::string_view name, uint32_t debug_handle, int64_t begin, int64_t end) override;
+  bool wants_results() const override { return is_kept_; }
+  void on_result(const NodeResult& result) override;
+  void on_node(const DelegateNode& node, int64_t begin, int64_t end) override;
   void on_end(int64_t begin, int64_t end, Span<const Value* const> outputs) override;
 
-  bool keeps_results() const { return keeps_results_; }
   int64_t begin() const { return begin_; }
   int64_t end() const { return end_; }
   const std::vector<Event>& events() const { return events_; }
@@ -59,13 +82,15 @@ class RunTrace : public InstructionObserver {
   // Those from `first_output` on are outputs of the method.
   size_t first_output() const { return first_output_; }
   Span<const uint8_t> bytes() const { return {bytes_.data(), bytes_.size()}; }
+  const std::vector<NodeValue>& node_values() const { return node_values_; }
+  Span<const uint8_t> node_bytes() const { return {node_bytes_.data(), node_bytes_.size()}; }
 
  private:
   void store(const Value& value);
-  StoredTensor store(const Tensor& tensor);
 
   const Method* method_;
-  bool keeps_results_;
+  KeptResults kept_;
+  bool is_kept_ = false;  // of the instruction that runs
   int64_t begin_ = 0;
   int64_t end_ = 0;
   std::vector<Event> events_;
@@ -74,6 +99,8 @@ class RunTrace : public InstructionObserver {
   std::vector<Stored> results_;
   size_t first_output_ = 0;
   std::vector<uint8_t> bytes_;
+  std::vector<NodeValue> node_values_;
+  std::vector<uint8_t> node_bytes_;
 };
 
 }  // namespace etlab

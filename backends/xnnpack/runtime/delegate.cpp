@@ -1,6 +1,5 @@
 #include <cstring>
 #include <new>
-#include <optional>
 
 #include "backends/xnnpack/runtime/subgraph.h"
 #include "runtime/core/error.h"
@@ -11,19 +10,6 @@ namespace etlab {
 namespace {
 
 using payload::Datatype;
-
-// The dtype of an argument that has a value of this type.
-std::optional<ScalarType> scalar_type_of(Datatype type) {
-  switch (type) {
-    case Datatype::FP32: return ScalarType::kFloat;
-    case Datatype::FP16: return ScalarType::kHalf;
-    case Datatype::BF16: return ScalarType::kBFloat16;
-    case Datatype::INT32: return ScalarType::kInt;
-    case Datatype::QINT8: return ScalarType::kChar;
-    case Datatype::QUINT8: return ScalarType::kByte;
-    default: return std::nullopt;
-  }
-}
 
 // The sizes of a tensor in the order of its memory.
 Shape memory_shape(const Tensor& tensor) {

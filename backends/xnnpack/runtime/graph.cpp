@@ -55,6 +55,19 @@ size_t bytes_of(Datatype type, const Shape& shape) {
        " of a value is not supported");
 }
 
+std::optional<ScalarType> scalar_type_of(Datatype type) {
+  switch (type) {
+    case Datatype::FP32: return ScalarType::kFloat;
+    case Datatype::FP16: return ScalarType::kHalf;
+    case Datatype::BF16: return ScalarType::kBFloat16;
+    case Datatype::INT32: return ScalarType::kInt;
+    case Datatype::QINT8:
+    case Datatype::QDINT8: return ScalarType::kChar;
+    case Datatype::QUINT8: return ScalarType::kByte;
+    default: return std::nullopt;
+  }
+}
+
 PayloadGraph::PayloadGraph(const PayloadFile& file, const DelegateDescription& description)
     : file_(file), description_(description) {
   ETLAB_CHECK(file.graph->num_externs() <= kMostExternals, kInvalidProgram, "the payload has ",

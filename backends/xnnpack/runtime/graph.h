@@ -9,6 +9,7 @@
 #include "backends/xnnpack/runtime/payload_file.h"
 #include "backends/xnnpack/runtime/shape.h"
 #include "runtime/core/backend.h"
+#include "runtime/core/scalar_type.h"
 
 namespace etlab {
 
@@ -47,6 +48,9 @@ struct GraphValue {
 // Bytes of elements in memory, two a byte for 4-bit types. Throws kInvalidProgram for types that
 // have no memory form.
 size_t bytes_of(payload::Datatype type, const Shape& shape);
+
+// The dtype of a tensor that holds such a value; none for types that no node computes.
+std::optional<ScalarType> scalar_type_of(payload::Datatype type);
 
 // The values of a payload, every number in them checked. Keeps the bytes that it refers to.
 class PayloadGraph {

@@ -5,6 +5,7 @@
 
 #include "backends/xnnpack/runtime/arena_plan.h"
 #include "backends/xnnpack/runtime/fold_borders.h"
+#include "backends/xnnpack/runtime/node_results.h"
 #include "runtime/core/checked.h"
 
 namespace etlab {
@@ -35,7 +36,8 @@ Subgraph::Subgraph(const DelegateDescription& description)
 }
 
 void Subgraph::add_conversion(size_t from, size_t to) {
-  steps_.push_back({"Convert", 0, make_conversion(graph_, from, to), {from}, {to}});
+  steps_.push_back(
+      {"Convert", DelegateNode::kAdded, 0, make_conversion(graph_, from, to), {from}, {to}});
 }
 
 void Subgraph::add_step(uint32_t index) {
@@ -49,7 +51,7 @@ void Subgraph::add_step(uint32_t index) {
     std::unique_ptr<Operator> made = make(builder);
     for (const auto& [from, to] : builder.conversions_before()) add_conversion(from, to);
     steps_.push_back(
-        {name, node.debug_handle(), std::move(made), builder.inputs(), builder.outputs()});
+        {name, index, node.debug_handle(), std::move(made), builder.inputs(), builder.outputs()});
     for (const auto& [from, to] : builder.conversions_after()) add_conversion(from, to);
   } catch (const Error& error) {
     fail(error.kind(), "node ", index, " (", name, "): ", error.what());
@@ -210,8 +212,17 @@ void Subgraph::run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* 
     context.check_interrupted();
     const int64_t begin = observer == nullptr ? 0 : now();
     step.run->run(run);
-    if (observer != nullptr) observer->on_node(step.name, step.debug_handle, begin, now());
+    if (observer != nullptr) report(*observer, step, begin, now());
   }
+}
+
+void Subgraph::report(NodeObserver& observer, const Step& step, int64_t begin, int64_t end) const {
+  if (observer.wants_results()) {
+    for (const size_t output : step.outputs) {
+      report_result(observer, graph_, output, operands_[output]);
+    }
+  }
+  observer.on_node({step.name, step.index, step.debug_handle}, begin, end);
 }
 
 }  // namespace etlab

@@ -15,6 +15,7 @@ class Subgraph {
  public:
   struct Step {
     std::string name;  // the kind of node
+    uint32_t index;    // of the node, DelegateNode::kAdded for steps of the runtime's own
     uint32_t debug_handle;
     std::unique_ptr<Operator> run;
     std::vector<size_t> inputs;
@@ -43,6 +44,7 @@ class Subgraph {
   void check_order() const;
   void find_arguments();
   void plan(int threads);
+  void report(NodeObserver& observer, const Step& step, int64_t begin, int64_t end) const;
 
   PayloadFile file_;
   PayloadGraph graph_;

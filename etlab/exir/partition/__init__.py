@@ -1,6 +1,6 @@
 """Partitioning: who computes what, and the calls that result."""
 
-from etlab.exir.partition.backend import BackendDetails, PreprocessResult
+from etlab.exir.partition.backend import BackendDetails, PreprocessResult, ValueOrigin
 from etlab.exir.partition.compile_spec import CompileSpec
 from etlab.exir.partition.delegate import LoweredModule, executorch_call_delegate
 from etlab.exir.partition.helpers import partition_by_support, tag_constant_data
@@ -15,6 +15,7 @@ __all__ = [
     "PartitionResult",
     "Partitioner",
     "PreprocessResult",
+    "ValueOrigin",
     "executorch_call_delegate",
     "partition_by_support",
     "partitioner_class",

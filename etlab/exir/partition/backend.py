@@ -3,9 +3,33 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch.export import ExportedProgram
 
 from etlab.exir.partition.compile_spec import CompileSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOrigin:
+    """Whose result a value of a backend holds.
+
+    Attributes:
+        node: a node of the subgraph, by name. A quantized value is the result of a quantize node,
+            and, taken as numbers, that of the dequantize behind it; nodes whose results were only
+            rounded to it stand before these.
+        order: dimension `order[i]` of the node's result is dimension i of the value.
+    """
+
+    node: str
+    order: tuple[int, ...]
+
+    def arrange(self, value: torch.Tensor) -> torch.Tensor:
+        """The value, a view of it, with its dimensions as the node's result has them.
+
+        >>> ValueOrigin("conv", (0, 2, 3, 1)).arrange(torch.empty(1, 4, 5, 3)).shape
+        torch.Size([1, 3, 4, 5])
+        """
+        return value.permute([self.order.index(dim) for dim in range(len(self.order))])
 
 
 @dataclass(slots=True)
@@ -19,6 +43,8 @@ class PreprocessResult:
         data_store_output: bytes by key to store once beside the delegates.
         _delegate_info_meta: anything else, for reports.
         takes_any_layout: inputs come as they lie in memory; otherwise as contiguous copies.
+        value_origins: whose results the backend's values hold, by the number that its runtime part
+            tells of them (`etlab.runtime.NodeResult.value`).
     """
 
     processed_bytes: bytes = b""
@@ -26,6 +52,7 @@ class PreprocessResult:
     data_store_output: dict[str, bytes] | None = None
     _delegate_info_meta: Any = None
     takes_any_layout: bool = False
+    value_origins: dict[int, tuple[ValueOrigin, ...]] = field(default_factory=dict)
 
 
 class BackendDetails:

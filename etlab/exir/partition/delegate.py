@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from etlab.exir.edge import EdgeGraph
+from etlab.exir.partition.backend import ValueOrigin
 from etlab.exir.partition.compile_spec import CompileSpec
 
 
@@ -20,6 +21,7 @@ class LoweredModule:
         debug_handle_map: the backend's own operator ids to debug handles of the model.
         meta: what else the backend said; for reports.
         takes_any_layout: its inputs need no contiguous copies.
+        value_origins: the nodes of `original` whose results the backend's values hold, by value.
     """
 
     backend_id: str
@@ -30,6 +32,7 @@ class LoweredModule:
     debug_handle_map: dict[Any, Any] = field(default_factory=dict)
     meta: Any = None
     takes_any_layout: bool = False
+    value_origins: dict[int, tuple[ValueOrigin, ...]] = field(default_factory=dict)
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         """Compute the subgraph with torch's operators, not with the backend."""

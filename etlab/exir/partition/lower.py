@@ -130,6 +130,7 @@ def _preprocess(subgraph: EdgeGraph, spec: DelegationSpec) -> LoweredModule:
         debug_handle_map=dict(processed.debug_handle_map or {}),
         meta=processed._delegate_info_meta,
         takes_any_layout=processed.takes_any_layout,
+        value_origins=dict(processed.value_origins),
     )
 
 
