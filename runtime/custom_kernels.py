@@ -38,6 +38,10 @@ def register_kernel(operator: Any, function: Any = None) -> Any:
 
         register_kernel("mylib::scale", torch.ops.mylib.scale)  # the operator's own, eager kernel
 
+    Arguments that the operator writes are copies, too: the function writes them, and what they hold
+    then becomes their content in the program. Torch must know the operator for that: which
+    arguments it writes stands in its schema.
+
     A run holds no GIL; the kernel takes it for the length of its call. What it raises becomes an
     InternalError that carries the traceback, and the method can run again.
 
@@ -61,7 +65,11 @@ def register_kernel(operator: Any, function: Any = None) -> Any:
             f"register_kernel: expected a function as the kernel of {name}, got"
             f" {type(function).__name__}"
         )
-    _native.register_kernel(name, _on_flat_values(name, function), allocate_tensor)
+    schema = _schema_of(name)
+    written = _written(schema)
+    has_results = schema is None or bool(_results(schema)) or not written
+    flat = _on_flat_values(name, function, written, has_results=has_results)
+    _native.register_kernel(name, flat, allocate_tensor, written, has_results)
     return function
 
 
@@ -133,17 +141,57 @@ def kernel_name(operator: Any) -> str:
         overloads = operator.overloads()  # type: ignore[no-untyped-call]  # torch's
         schema = getattr(operator, overloads[0])._schema
     if schema is not None:
-        text = schema.name
-        overload_name = schema.overload_name
-        is_out = any(argument.is_out for argument in schema.arguments)
-        suffix = overload_name if is_out else f"{overload_name}_out" if overload_name else "out"
-        return f"{text}.{suffix}"
+        return _name_in_programs(schema)
     if isinstance(operator, str) and re.fullmatch(r"\w+::\w+(\.\w+)?", operator):
-        return operator if "." in operator else f"{operator}.out"
+        is_whole = "." in operator or (operator.endswith("_") and not _has_results(operator))
+        return operator if is_whole else f"{operator}.out"
     raise InvalidArgumentError(
         "register_kernel: expected the name of an operator such as 'mylib::scale.out', or the"
         f" operator torch.ops.mylib.scale, got {operator!r}"
     )
+
+
+def _name_in_programs(schema: Any) -> str:
+    name, overload_name = schema.name, schema.overload_name
+    if any(argument.is_out for argument in schema.arguments):
+        return f"{name}.{overload_name}"
+    if name.endswith("_") and not _results(schema):
+        return f"{name}.{overload_name}" if overload_name else name
+    return f"{name}.{overload_name}_out" if overload_name else f"{name}.out"
+
+
+def _schemas(name: str) -> list[Any]:
+    """The schemas of an operator ("mylib::scale") that torch knows."""
+    namespace, operator = name.split("::")
+    packet = getattr(getattr(torch.ops, namespace), operator, None)
+    if not isinstance(packet, torch._ops.OpOverloadPacket):
+        return []
+    overloads = packet.overloads()  # type: ignore[no-untyped-call]  # torch's
+    return [getattr(packet, overload_name)._schema for overload_name in overloads]
+
+
+def _schema_of(name: str) -> Any:
+    """The schema of what programs call `name`, if torch knows it."""
+    schemas = _schemas(name.split(".")[0])
+    return next((one for one in schemas if _name_in_programs(one) == name), None)
+
+
+def _results(schema: Any) -> list[Any]:
+    """What an operator returns beside arguments of its own."""
+    return [result for result in schema.returns if result.alias_info is None]
+
+
+def _has_results(name: str) -> bool:
+    return any(_results(schema) for schema in _schemas(name))
+
+
+def _written(schema: Any) -> list[int]:
+    """Positions of the arguments that an operator writes, its outputs aside."""
+    return [
+        place
+        for place, argument in enumerate(schema.arguments if schema is not None else ())
+        if argument.alias_info is not None and argument.alias_info.is_write and not argument.is_out
+    ]
 
 
 class _WrongResultError(InvalidArgumentError):
@@ -152,7 +200,10 @@ class _WrongResultError(InvalidArgumentError):
     needs_no_traceback = True  # asked for by `fail_with_traceback` of the bindings
 
 
-def _on_flat_values(name: str, function: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+def _on_flat_values(
+    name: str, function: Callable[..., Any], written: list[int], *, has_results: bool
+) -> Callable[[list[Any]], Any]:
+    """A kernel that returns its results, and then the arguments that it wrote."""
     keywords = _keyword_only(function)
 
     def run(inputs: list[Any]) -> tuple[list[TensorDescription], list[torch.Tensor]]:
@@ -162,6 +213,9 @@ def _on_flat_values(name: str, function: Callable[..., Any]) -> Callable[[list[A
             returned = function(*positional, **named)
         if isinstance(returned, torch.Tensor) or not isinstance(returned, list | tuple):
             returned = [returned]
+        if not has_results:
+            returned = []
+        returned = [*returned, *(inputs[at] for at in written if inputs[at] is not None)]
         try:
             outputs = [
                 as_tensor(output, f"kernel {name}, output {index}")

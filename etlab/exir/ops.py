@@ -217,20 +217,22 @@ def find_out_variant(operator: torch._ops.OpOverload) -> OutVariant | None:
     if matches:
         return min(matches, key=lambda match: match[0])[1]
     if operator.namespace in _SYNTHESIZED_NAMESPACES or _is_opaque_custom(operator):
-        return _synthesize(schema)
-    variant = _synthesize(schema)  # torch has no out variant of what it never calls whole
+        return synthesize(schema)
+    variant = synthesize(schema)  # torch has no out variant of what it never calls whole
     return variant if variant.full_name in extended_operators.WHOLE else None
 
 
 def _is_opaque_custom(operator: torch._ops.OpOverload) -> bool:
     """Whether a user's own operator must stay whole, and returns what a kernel can write."""
     results = operator._schema.returns
+    types = [str(item.type) for item in results]
     return (
         is_custom_namespace(operator.namespace)
         and not operator._schema.is_mutable
         and not operator._can_decompose()
         and bool(results)
-        and all(str(item.type) == "Tensor" and item.alias_info is None for item in results)
+        and all(item.alias_info is None for item in results)
+        and (types == ["List[Tensor]"] or set(types) == {"Tensor"})
     )
 
 
@@ -300,20 +302,27 @@ def _match(
     return OutVariant(schema.name, schema.overload_name, arguments, tuple(sources), base_name)
 
 
-def _synthesize(schema: torch._C.FunctionSchema) -> OutVariant:
-    """The out variant by convention, for libraries that register functional operators only."""
+def synthesize(schema: torch._C.FunctionSchema) -> OutVariant:
+    """The out variant by convention, for libraries that register functional operators only.
+
+    What an operator writes beside its results it writes in place; one that only writes keeps its
+    name when it says so (`mylib::scale_`).
+    """
     # The official kernels write "Tensor" where torch's schemas have "tensor".
     overload_name = schema.overload_name.replace("tensor", "Tensor")
-    overload = f"{overload_name}_out" if overload_name else "out"
+    results = [result for result in schema.returns if result.alias_info is None]
+    if results or not schema.name.endswith("_"):
+        overload_name = f"{overload_name}_out" if overload_name else "out"
     arguments = [describe_argument(argument) for argument in schema.arguments]
     sources: list[tuple[int, str] | None] = [
         (index, argument.name) for index, argument in enumerate(arguments)
     ]
-    for index in range(len(schema.returns)):
-        name = "out" if len(schema.returns) == 1 else f"out{index}"
-        arguments.append(Argument(name, "Tensor", is_out=True))
+    for index, result in enumerate(results):
+        name = "out" if len(results) == 1 else f"out{index}"
+        is_list = str(result.type) == "List[Tensor]"
+        arguments.append(Argument(name, "Tensor", is_list=is_list, is_out=True))
         sources.append(None)
-    return OutVariant(schema.name, overload, tuple(arguments), tuple(sources), schema.name)
+    return OutVariant(schema.name, overload_name, tuple(arguments), tuple(sources), schema.name)
 
 
 def describe_argument(argument: Any) -> Argument:

@@ -15,6 +15,7 @@ from etlab.exir import assertions
 from etlab.exir.control_flow import ControlFlow
 from etlab.exir.edge import EdgeGraph, InputKind, OutputKind
 from etlab.exir.emit.scalar_type import EXECUTABLE_DTYPES
+from etlab.exir.in_place import functionally, in_place_calls
 from etlab.exir.ops import (
     CLONE_DIM_ORDER,
     COPY_INTO,
@@ -134,6 +135,11 @@ class _Scheduler:
             self._delegate(node)
         elif target in PRIM_OPERATORS:
             self._prim(node)
+        elif target is functionally:
+            arguments = [self._argument(argument) for argument in node.args[1:]]
+            results = list(self._results_of(node))
+            self._schedule.calls += in_place_calls(self._graph, node, arguments, results)
+            self._values[node] = tuple(results)
         elif isinstance(target, torch._ops.OpOverload):
             self._operator(node, target)
         elif isinstance(target, HigherOrderOperator) and target._name in _CONTROL_FLOW:

@@ -16,6 +16,7 @@ from torch.export.graph_signature import (
 
 from etlab.errors import LoweringError
 from etlab.exir.decompose.aliases import BeyondWalkError
+from etlab.exir.decompose.in_place import lower_auto_functionalized
 from etlab.exir.decompose.templates import SYMBOLIC
 from etlab.exir.decompose.walk import Walk
 from etlab.exir.edge import EdgeGraph
@@ -39,6 +40,8 @@ def lower_higher_order(
         return _inline(walk, args[body], args[body + 1 :])
     if name == "wrap_with_autocast":
         raise BeyondWalkError("a region runs under autocast")
+    if name == "auto_functionalized_v2":
+        return lower_auto_functionalized(walk, args, kwargs, val)
     if name not in _BODIES:
         return walk.refuse(target, args, kwargs, val)
     positions, captured_at = _BODIES[name]

@@ -22,7 +22,6 @@ from etlab.errors import LoweringError, UnsupportedOperatorError
 from etlab.exir.decompose.aliases import BeyondWalkError
 from etlab.exir.decompose.operators import is_write
 from etlab.exir.decompose.walk import NodeFilter, Shared, Unsupported, Walk
-from etlab.exir.decompose.ways_out import WAYS_OUT
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import fake_mode_of
 from etlab.exir.graph import provenance, rename_outputs, renamed, replace
@@ -63,7 +62,13 @@ def decompose(
             stacklevel=2,
         )
         functional = program.run_decompositions({})
-        edge, unsupported = _Conversion(functional, name, keep or {}).run()
+        try:
+            edge, unsupported = _Conversion(functional, name, keep or {}).run()
+        except BeyondWalkError as left:
+            raise LoweringError(
+                f"method '{name}': {left}, after torch's functionalization, too; write it with"
+                " operators that return new tensors"
+            ) from None
     if allow_unsupported is not None:
         refused = [u for u in unsupported if u.operator not in allow_unsupported]
         if refused:
@@ -88,8 +93,8 @@ def _message(name: str, refused: list[Unsupported]) -> str:
         "decomposition:"
     ]
     lines += [f"  {u.operator} (node '{u.node}') at {source_line(u.stack_trace)}" for u in refused]
-    for operator in sorted({u.operator for u in refused} & WAYS_OUT.keys()):
-        lines.append(f"{operator}: {WAYS_OUT[operator]}.")
+    for operator, way_out in sorted({(u.operator, u.way_out) for u in refused if u.way_out}):
+        lines.append(f"{operator}: {way_out}.")
     if any(u.operator in map(str, PACKED) for u in refused):
         lines.append(PACKED_WAY_OUT)
     lines.append(

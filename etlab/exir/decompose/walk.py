@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 
 from etlab.errors import LoweringError
 from etlab.exir.decompose.aliases import Aliases, BeyondWalkError, single_views
+from etlab.exir.decompose.in_place import lower_in_place
 from etlab.exir.decompose.numbers import lower_number
 from etlab.exir.decompose.operators import (
     copy_variant,
@@ -26,7 +27,9 @@ from etlab.exir.decompose.paste import paste
 from etlab.exir.decompose.plan import Kind, plan, rule_of
 from etlab.exir.decompose.symbols import Symbols
 from etlab.exir.decompose.templates import SYMBOLIC, Template, map_leaves
+from etlab.exir.decompose.ways_out import WAYS_OUT
 from etlab.exir.fakes import contiguous, fake
+from etlab.exir.in_place import way_out
 
 aten = torch.ops.aten
 NodeFilter = Callable[[fx.Node], bool]
@@ -40,6 +43,7 @@ class Unsupported:
     operator: str
     node: str
     stack_trace: str | None
+    way_out: str | None
 
 
 @dataclass(slots=True)
@@ -253,7 +257,10 @@ class Walk:
         """Remember that `target` cannot be lowered, and go on to find the others."""
         self.shared.unsupported.append(
             Unsupported(
-                str(target), self.provenance["from_node"], self.provenance.get("stack_trace")
+                str(target),
+                self.provenance["from_node"],
+                self.provenance.get("stack_trace"),
+                WAYS_OUT.get(str(target)) or way_out(target),
             )
         )
         return self.raw(target, args, kwargs, contiguous(self.shared.mode, val))
@@ -304,7 +311,7 @@ class Walk:
             if argument.alias_info is not None and argument.alias_info.is_write
         ]
         if functional is None or len(written) != 1 or returns_fresh(target):
-            return self.refuse(target, args, kwargs, val)
+            return lower_in_place(self, target, args, kwargs, val)
         if torch.Tag.inplace_view in target.tags:
             # Changes no element: what follows refers to the result, which is a view.
             return self.lower(functional, args, kwargs, val)

@@ -137,8 +137,15 @@ class _MethodEmitter:
 
     def _returned(self, call: Call, operator: OutVariant) -> int:
         """The entry that stands for the kernel's return value, after its arguments."""
-        places = [self._index(output) for output in call.outputs]
-        is_list = any(argument.is_out and argument.is_list for argument in operator.arguments)
+        outs = [
+            value
+            for value, argument in zip(call.arguments, operator.arguments, strict=True)
+            if argument.is_out
+        ]
+        is_list = any(type(out) is list for out in outs)
+        # What is written in place is returned where nothing else is.
+        returned = (outs[0] if is_list else outs) if outs else call.outputs
+        places = [self._index(output) for output in returned]
         if len(places) == 1 and not is_list:
             return places[0]
         return self._table.tensor_list(places)
