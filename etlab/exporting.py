@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from etlab.arguments import as_arguments, check_model, check_sample
+from etlab.arguments import as_arguments, check_model
+from etlab.calibration import Calibration
 from etlab.choices import as_partitioners, as_quantizer
 from etlab.errors import EtlabError, ExportError, LoweringError
 from etlab.exir import stages
@@ -45,8 +46,10 @@ def export(
         example_inputs: positional arguments of one call, as a tuple; a tensor is one argument.
         partitioner: a partitioner, its name, or a list of either; None gives nothing away.
         quantizer: a quantizer or its name; None keeps the model's precision.
-        calibration: a list of samples (tuples of arguments) for the quantizer and the parity
-            report; the example inputs by default.
+        calibration: samples for the quantizer and the parity report: a tensor, a tuple of
+            arguments, or an iterable of these, such as a `DataLoader` (see `etlab.calibration`);
+            the example inputs by default. A quantizer that measures ranges warns of the example
+            alone, a single sample, noise, and constants.
         dynamic_shapes: as `torch.export.export` takes them.
         transform_passes: passes over the edge program before partitioning.
         backend_config: an `ExecutorchBackendConfig` for the emission.
@@ -60,27 +63,26 @@ def export(
         NotFoundError: no partitioner or quantizer has the given name.
         InterruptedExecutionError: a stage listener asked for a stop.
     """
-    from etlab.numerics.parity import as_samples
-
     check_model(model, "export")
     inputs = as_arguments(example_inputs, "export")
     partitioners = as_partitioners(partitioner)
     chosen = as_quantizer(quantizer)
-    samples = tuple(as_samples(calibration)) if calibration is not None else (inputs,)
     outer = stages.current() or stages.StageListener()
-    listener = stages.StageListener(outer.on_start, outer.should_stop)
+    listener = stages.StageListener(outer.on_start, outer.should_stop, outer.on_part)
     with stages.listen(listener):
         exported = _export(model, inputs, dynamic_shapes)
-        for index, sample in enumerate(samples):
-            check_sample(exported, sample, f"calibration sample {index}", with_sizes=False)
+        data = Calibration(calibration, exported, inputs)
         quantized = None
         if chosen is not None:
-            request = QuantizeRequest(model, exported, inputs, samples, dynamic_shapes)
+            request = QuantizeRequest(model, exported, inputs, data, dynamic_shapes)
             quantized = _quantize(chosen, request)
+        samples = data.samples()
         delegated, program = _lower(
             quantized or exported, partitioners, transform_passes, backend_config
         )
     notes = tuple(_notes(model, program))
+    if chosen is not None and chosen.needs_data:
+        notes += data.warn(stacklevel=2)
     if _draws_dropout(program):
         warnings.warn(_DROPOUT, stacklevel=2)
         notes += (_DROPOUT,)

@@ -172,7 +172,9 @@ class Workbench(ipywidgets.VBox):
         self._stop.clear()
         self.lower_button.disabled, self.stop_button.disabled = True, False
         self.progress.value, self.progress.bar_style = 0, "info"
-        listener = StageListener(on_start=self._on_stage, should_stop=self._stop.is_set)
+        listener = StageListener(
+            on_start=self._on_stage, should_stop=self._stop.is_set, on_part=self._on_part
+        )
         try:
             with listen(listener):
                 yield
@@ -183,6 +185,9 @@ class Workbench(ipywidgets.VBox):
         if stage in _ROUND:
             self.progress.value = max(self.progress.value, _ROUND.index(stage))
         self._say(f"{stage} …")
+
+    def _on_part(self, stage: str, done: int, total: int | None) -> None:
+        self._say(f"{stage} {done + 1}" + ("" if total is None else f" of {total}") + " …")
 
     def _show(self) -> None:
         assert self.run is not None

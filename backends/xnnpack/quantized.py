@@ -316,13 +316,17 @@ def _quantize_behind(node: fx.Node) -> fx.Node | None:
     users = list(node.users)
     if len(users) == 1 and is_getitem(users[0]) and users[0].args[1] == 0:
         users = list(users[0].users)
-    if len(users) == 1 and str(users[0].target) in _ACTIVATIONS[:2]:
-        if str(node.target) not in _LIMITED:
+    if len(users) == 1 and str(users[0].target) in _ACTIVATIONS:
+        if str(node.target) not in _LIMITED or not _has_fixed_limits(users[0]):
             return None
         users = list(users[0].users)
     if len(users) != 1 or str(users[0].target) != QUANTIZE:
         return None
     return users[0] if per_tensor(users[0]) is not None else None
+
+
+def _has_fixed_limits(activation: fx.Node) -> bool:
+    return not any(isinstance(argument, fx.Node) for argument in activation.args[1:])
 
 
 def _why_not_product(
@@ -361,8 +365,8 @@ def _why_not_ratio(node: fx.Node, scales: list[PerTensor], result: PerTensor) ->
     low, high = 2.0**-10, 2.0**8
     if name == "aten.mul.Tensor":
         ratios, low = [ratios[0] * scales[-1].scale], 2.0**-16
-    if all(low <= ratio < high for ratio in ratios) and argument(node, 2, "alpha", 1) == 1:
-        return None
-    if name not in ("aten.add.Tensor", "aten.sub.Tensor"):
+    if not all(low <= ratio < high for ratio in ratios):
         return "the scales of its operands and its result are too far apart"
-    return "the scales of its operands and its result are too far apart, or its alpha is not 1"
+    if name in ("aten.add.Tensor", "aten.sub.Tensor") and argument(node, 2, "alpha", 1) != 1:
+        return "its alpha is not 1"
+    return None

@@ -7,10 +7,13 @@ progress, timings or a Stop button listens; nobody else pays for it.
 import contextlib
 import contextvars
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from etlab.errors import InterruptedExecutionError
+
+Item = TypeVar("Item")
 
 
 @dataclass(slots=True)
@@ -19,12 +22,16 @@ class StageListener:
 
     Attributes:
         on_start: called with the stage's name when it begins.
-        should_stop: polled when a stage begins; True raises `InterruptedExecutionError` there.
+        should_stop: polled when a stage begins, and before every part of one that counts its parts;
+            True raises `InterruptedExecutionError` there.
+        on_part: called before every part of such a stage with the stage's name, the number of parts
+            done, and of all parts if it is known.
         seconds: filled with the time of every finished stage, in order of their beginning.
     """
 
     on_start: Callable[[str], None] | None = None
     should_stop: Callable[[], bool] | None = None
+    on_part: Callable[[str, int, int | None], None] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -65,3 +72,14 @@ def stage(name: str) -> Iterator[None]:
         yield
     finally:
         listener.seconds[name] += time.perf_counter() - begin
+
+
+def parts(name: str, items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
+    """The items of a long stage one by one: each is announced, and a stop is honoured before it."""
+    listener = _listener.get()
+    for done, item in enumerate(items):
+        if listener is not None and listener.should_stop is not None and listener.should_stop():
+            raise InterruptedExecutionError(f"stopped in stage '{name}' after {done} parts")
+        if listener is not None and listener.on_part is not None:
+            listener.on_part(name, done, total)
+        yield item

@@ -21,11 +21,23 @@ def progress(shell: Any) -> Iterator[None]:
         yield
         return
     write = _notebook_line() if hasattr(shell, "kernel") else _terminal_line()
-    listener = StageListener(on_start=lambda stage: write(f"{stage} …"))
+    listener = StageListener(
+        on_start=lambda stage: write(f"{stage} …"),
+        on_part=lambda stage, done, total: write(f"{part_text(stage, done, total)} …"),
+    )
     with listen(listener):
         yield
     parts = [f"{name} {seconds:.2f} s" for name, seconds in listener.seconds.items()]
     write(", ".join(parts))
+
+
+def part_text(stage: str, done: int, total: int | None) -> str:
+    """How far a stage is.
+
+    >>> part_text("calibrate", 2, 8)
+    'calibrate 3 of 8'
+    """
+    return f"{stage} {done + 1}" + ("" if total is None else f" of {total}")
 
 
 def _notebook_line() -> Any:

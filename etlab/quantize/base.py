@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,14 +20,14 @@ class QuantizeRequest:
         model: the user's module; must not be changed.
         exported: the same model after `torch.export`.
         example_inputs: positional arguments of one call.
-        calibration: further samples, each a tuple of arguments; at least the example.
+        calibration: samples, each a tuple of arguments; at least one.
         dynamic_shapes: as `torch.export` takes them.
     """
 
     model: torch.nn.Module
     exported: ExportedProgram
     example_inputs: tuple[Any, ...]
-    calibration: Sequence[tuple[Any, ...]]
+    calibration: Iterable[tuple[Any, ...]]
     dynamic_shapes: Any = None
 
 
@@ -36,10 +36,16 @@ class Quantizer:
 
     Subclasses are found by their presence in `etlab/quantize/`; their constructor's keyword
     arguments are the parameters that users see.
+
+    Attributes:
+        name: what users choose it by.
+        summary: one line on what it does.
+        needs_data: whether results depend on the calibration samples.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    needs_data: ClassVar[bool] = False
 
     def quantize(self, request: QuantizeRequest) -> ExportedProgram:
         """The quantized model as an exported program, in operators that the runtime has."""

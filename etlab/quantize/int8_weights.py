@@ -6,7 +6,7 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 
-from etlab.quantize.base import Quantizer, QuantizeRequest, quiet_imports
+from etlab.quantize.base import Quantizer, QuantizeRequest
 
 _aten = torch.ops.aten
 # Operator to the dimension of its weight that counts output channels.
@@ -39,27 +39,9 @@ class Int8Weights(Quantizer):
 
     def quantize(self, request: QuantizeRequest) -> ExportedProgram:
         """Quantize the exported program's weights and export the result again."""
-        with quiet_imports():
-            from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+        from etlab.quantize.pt2e.flow import quantize
 
-        prepared = prepare_pt2e(request.exported.module(), _annotator(self.min_elements))
-        with torch.no_grad():
-            for sample in list(request.calibration)[:1]:  # observers of weights see them here
-                prepared(*sample)
-        converted = convert_pt2e(prepared)
-        quantized = torch.export.export(
-            converted, request.example_inputs, dynamic_shapes=request.dynamic_shapes, strict=False
-        )
-        _dequantize_late(quantized.graph)
-        return quantized
-
-
-def _dequantize_late(graph: fx.Graph) -> None:
-    """Move every dequantization to its first user, so that float weights live for one step."""
-    places = {node: place for place, node in enumerate(graph.nodes)}
-    for node in list(graph.nodes):
-        if node.target == torch.ops.quantized_decomposed.dequantize_per_channel.default:
-            min(node.users, key=places.__getitem__).prepend(node)
+        return quantize(request, _annotator(self.min_elements), steps=1)
 
 
 def _annotator(min_elements: int) -> Any:

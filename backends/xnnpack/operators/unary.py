@@ -101,9 +101,10 @@ def _clamp(translation: Translation, node: fx.Node) -> Tensor:
     limited = translation.try_limit(source, *limits)
     if limited is not None:
         return limited
-    return translation.unary(
-        "Clamp", translation.tensor(source), translation.result(node), limits=limits
-    )
+    tensor, result = translation.tensor(source), translation.result(node)
+    if node in translation.plan.fused:  # the operator before gave integers with the final scale
+        result = translation.like(tensor, tensor.sizes)
+    return translation.unary("Clamp", tensor, result, limits=limits)
 
 
 @rule(aten.leaky_relu.default)
