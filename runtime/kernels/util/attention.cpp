@@ -110,6 +110,8 @@ AttentionGeometry attention_geometry(const char* who, const AttentionTensors& te
   g.width = value.size(-1);
   g.scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(g.depth)));
   g.has_mask = mask != nullptr;
+  g.is_causal = options.is_causal;
+  g.first_row = options.first_row;
   if (g.has_mask) check_mask(who, tensors, g.batch_sizes);
   Sizes sizes = g.batch_sizes;
   sizes.push_back(g.rows);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,7 @@ struct AttentionOptions {
   bool is_causal;
   std::optional<double> scale;
   bool enable_gqa;
+  int64_t first_row = 0;  // the place of the first query among the keys, for is_causal
 };
 
 // Where the matrices of one batch begin, in elements.
@@ -46,9 +48,15 @@ struct AttentionGeometry {
   int64_t rows, keys, depth, width;
   double scale;
   bool has_mask;
+  bool is_causal;
+  int64_t first_row;
   AttentionOperand query, key, value, mask, out;
 
   AttentionBatch batch(int64_t index) const;
+  // How many keys a query sees, from the first one on, as far as no mask hides them.
+  int64_t visible(int64_t row) const {
+    return is_causal ? std::min(first_row + row + 1, keys) : keys;
+  }
 };
 
 // Checks every argument and gives `out` its sizes.
