@@ -78,6 +78,10 @@ void multiply_panel(const ImageGemm& problem, const ImageWeights& weights, int64
   const int64_t width = vectors * kernels.width;
   const int columns = static_cast<int>(std::min(width, weights.columns() - column));
   const int64_t tiles = divide_up(end - begin, kernels.max_rows);
+  if (tiles == 0) return;
+  // Tiles of nearly equal heights, the higher ones first: no lonely row at the end.
+  const int64_t height = (end - begin) / tiles;
+  const int64_t higher = (end - begin) % tiles;
   const bool is_streamed = weights.columns() * weights.depth() > kSmallWeights;
   const int64_t lines = width / kLineFloats;  // of a row of the panel
   for_each_block(problem, [&](const DepthBlock& block, bool is_first, bool is_last) {
@@ -94,10 +98,9 @@ void multiply_panel(const ImageGemm& problem, const ImageWeights& weights, int64
     tile.clamp = is_last && problem.clamp;
     tile.lower = problem.lower;
     tile.upper = problem.upper;
+    int64_t row = begin;
     for (int64_t i = 0; i < tiles; ++i) {
-      // Tiles of nearly equal heights: no lonely row at the end.
-      const int64_t row = begin + (end - begin) * i / tiles;
-      const int64_t rows = begin + (end - begin) * (i + 1) / tiles - row;
+      const int64_t rows = height + (i < higher ? 1 : 0);
       find_pixels(problem, block, row, rows, pixels);
       // The first tiles bring the next block nearer, a part of it each.
       const int64_t block_depth = block.taps * block.channels;
@@ -106,6 +109,7 @@ void multiply_panel(const ImageGemm& problem, const ImageWeights& weights, int64
                           : nullptr;
       tile.c = problem.out + row * problem.out_stride + column;
       kernels.tile[vectors - 1][rows - 1](tile, columns);
+      row += rows;
     }
   });
 }

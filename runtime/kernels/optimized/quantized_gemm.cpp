@@ -17,14 +17,15 @@ constexpr int64_t kRowBlockBytes = 1 << 17;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-void multiply_panel(const QuantizedGemm& problem, const QuantizedWeights& weights, int64_t panel,
-                    int64_t begin, int64_t end, TakeSums take, const void* target) {
+// Rows of a panel, tile by tile; take(sums, row, rows) gets the sums of each.
+template <typename Take>
+void multiply_tiles(const QuantizedGemm& problem, const QuantizedWeights& weights, int64_t panel,
+                    int64_t begin, int64_t end, const Take& take) {
   const QuantizedImageKernels& kernels = weights.kernels();
-  const int64_t column = weights.first_column(panel);
   const int64_t vectors = weights.vectors(panel);
-  const int64_t columns = std::min(vectors * kernels.width, weights.columns() - column);
   const int64_t taps = weights.taps();
   const int64_t tiles = divide_up(end - begin, kernels.max_rows);
+  if (tiles == 0) return;
   alignas(64) int32_t sums[kQuantizedRows * kQuantizedColumns];
   const int8_t* on_stack[kStackPointers];
   std::unique_ptr<const int8_t*[]> on_heap;
@@ -34,9 +35,12 @@ void multiply_panel(const QuantizedGemm& problem, const QuantizedWeights& weight
     pixels = on_heap.get();
   }
   QuantizedTile tile{pixels, kQuantizedRows, taps, weights.groups(), weights.panel(panel), sums};
+  // Tiles of nearly equal heights, the higher ones first.
+  const int64_t height = (end - begin) / tiles;
+  const int64_t higher = (end - begin) % tiles;
+  int64_t row = begin;
   for (int64_t i = 0; i < tiles; ++i) {
-    const int64_t row = begin + (end - begin) * i / tiles;
-    const int64_t rows = begin + (end - begin) * (i + 1) / tiles - row;
+    const int64_t rows = height + (i < higher ? 1 : 0);
     for (int64_t r = 0; r < rows; ++r) {
       if (problem.offsets == nullptr) {
         pixels[r] = problem.input + (row + r) * problem.row_stride;
@@ -49,8 +53,77 @@ void multiply_panel(const QuantizedGemm& problem, const QuantizedWeights& weight
       }
     }
     kernels.tile[vectors - 1][rows - 1](tile);
-    take(target, sums, row, rows, column, columns);
+    take(sums, row, rows);
+    row += rows;
   }
+}
+
+int64_t used_columns(const QuantizedWeights& weights, int64_t panel) {
+  return std::min(weights.vectors(panel) * weights.kernels().width,
+                  weights.columns() - weights.first_column(panel));
+}
+
+void requantize_panel(const QuantizedGemm& problem, const QuantizedWeights& weights,
+                      int64_t panel, int64_t begin, int64_t end, const RequantizedRows& all) {
+  const QuantizedImageKernels& kernels = weights.kernels();
+  const int64_t column = weights.first_column(panel);
+  const int64_t taps = weights.taps();
+  RequantizedRows job = all;
+  job.bias += column;
+  job.scales += column;
+  job.out += begin * job.out_stride + column;
+  job.rows = end - begin;
+  job.count = used_columns(weights, panel);
+  const auto at_once = kernels.requantized_panel[weights.vectors(panel) - 1];
+  if (at_once != nullptr && taps <= kMostPanelTaps) {
+    const bool is_matrix = problem.offsets == nullptr;
+    at_once({is_matrix ? problem.input + begin * problem.row_stride : problem.input,
+             is_matrix ? nullptr : problem.offsets + begin * taps, problem.row_stride,
+             problem.padding, taps, weights.groups(), weights.panel(panel)},
+            job);
+    return;
+  }
+  multiply_tiles(problem, weights, panel, begin, end,
+                 [&](const int32_t* sums, int64_t /*row*/, int64_t rows) {
+                   job.sums = sums;
+                   job.rows = rows;
+                   kernels.requantize(job);
+                   job.out += rows * job.out_stride;
+                 });
+}
+
+// Runs body(panel, begin, end) over parts of panels and rows, by the threads.
+template <typename Body>
+void for_each_part(Context& context, const QuantizedGemm& problem, const QuantizedWeights& weights,
+                   const Body& body) {
+  if (problem.rows == 0 || weights.columns() == 0) return;
+  const int64_t threads = context.thread_count();
+  const int64_t max_rows = weights.kernels().max_rows;
+  const int64_t tiles = divide_up(problem.rows, max_rows);
+  const int64_t depth = weights.taps() * weights.channels();
+  const int64_t panels = weights.panels();
+  const bool is_parallel =
+      threads > 1 && problem.rows * weights.columns() * depth >= kSmallestParallelWork;
+  const int64_t wanted = is_parallel ? 4 * threads : 1;
+  // Weights that stay in the cache: blocks of rows outermost. Otherwise panels are.
+  const bool is_by_rows = depth * weights.columns() <= kSmallWeights;
+  const int64_t at_least =
+      is_by_rows ? divide_up(problem.rows * std::max<int64_t>(depth, 1), kRowBlockBytes) : 1;
+  const int64_t cuts =
+      std::min(std::max(is_by_rows ? wanted : divide_up(wanted, panels), at_least), tiles);
+  const int64_t pieces = is_by_rows ? cuts : cuts * panels;
+  context.parallel_for(pieces, is_parallel ? 1 : pieces, [&](int64_t first, int64_t last) {
+    for (int64_t piece = first; piece < last; ++piece) {
+      const int64_t cut = piece % cuts;
+      const int64_t begin = std::min(tiles * cut / cuts * max_rows, problem.rows);
+      const int64_t end = std::min(tiles * (cut + 1) / cuts * max_rows, problem.rows);
+      if (!is_by_rows) {
+        body(piece / cuts, begin, end);
+        continue;
+      }
+      for (int64_t panel = 0; panel < panels; ++panel) body(panel, begin, end);
+    }
+  });
 }
 
 }  // namespace
@@ -110,45 +183,21 @@ const int8_t* QuantizedWeights::panel(int64_t panel) const {
          first_column(panel) * taps_ * groups_ * kQuantizedGroup;
 }
 
-void quantized_gemm_rows(const QuantizedGemm& problem, const QuantizedWeights& weights,
-                         int64_t begin, int64_t end, TakeSums take, const void* target) {
-  for (int64_t panel = 0; panel < weights.panels(); ++panel) {
-    multiply_panel(problem, weights, panel, begin, end, take, target);
-  }
-}
-
 void quantized_gemm(Context& context, const QuantizedGemm& problem,
                     const QuantizedWeights& weights, TakeSums take, const void* target) {
-  if (problem.rows == 0 || weights.columns() == 0) return;
-  const int64_t threads = context.thread_count();
-  const int64_t max_rows = weights.kernels().max_rows;
-  const int64_t tiles = divide_up(problem.rows, max_rows);
-  const int64_t depth = weights.taps() * weights.channels();
-  const bool is_parallel =
-      threads > 1 && problem.rows * weights.columns() * depth >= kSmallestParallelWork;
-  const int64_t wanted = is_parallel ? 4 * threads : 1;
-  if (depth * weights.columns() <= kSmallWeights) {
-    const int64_t at_least = divide_up(problem.rows * std::max<int64_t>(depth, 1), kRowBlockBytes);
-    const int64_t cuts = std::min(std::max(wanted, at_least), tiles);
-    context.parallel_for(cuts, is_parallel ? 1 : cuts, [&](int64_t first, int64_t last) {
-      for (int64_t cut = first; cut < last; ++cut) {
-        quantized_gemm_rows(problem, weights,
-                            std::min(tiles * cut / cuts * max_rows, problem.rows),
-                            std::min(tiles * (cut + 1) / cuts * max_rows, problem.rows), take,
-                            target);
-      }
-    });
-    return;
-  }
-  const int64_t cuts = std::min(divide_up(wanted, weights.panels()), tiles);
-  const int64_t pieces = weights.panels() * cuts;
-  context.parallel_for(pieces, is_parallel ? 1 : pieces, [&](int64_t first, int64_t last) {
-    for (int64_t piece = first; piece < last; ++piece) {
-      const int64_t cut = piece % cuts;
-      multiply_panel(problem, weights, piece / cuts,
-                     std::min(tiles * cut / cuts * max_rows, problem.rows),
-                     std::min(tiles * (cut + 1) / cuts * max_rows, problem.rows), take, target);
-    }
+  for_each_part(context, problem, weights, [&](int64_t panel, int64_t begin, int64_t end) {
+    multiply_tiles(problem, weights, panel, begin, end,
+                   [&](const int32_t* sums, int64_t row, int64_t rows) {
+                     take(target, sums, row, rows, weights.first_column(panel),
+                          used_columns(weights, panel));
+                   });
+  });
+}
+
+void requantized_gemm(Context& context, const QuantizedGemm& problem,
+                      const QuantizedWeights& weights, const RequantizedRows& rows) {
+  for_each_part(context, problem, weights, [&](int64_t panel, int64_t begin, int64_t end) {
+    requantize_panel(problem, weights, panel, begin, end, rows);
   });
 }
 

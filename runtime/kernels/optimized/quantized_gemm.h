@@ -57,30 +57,19 @@ struct QuantizedGemm {
 using TakeSums = void (*)(const void* target, const int32_t* sums, int64_t row, int64_t rows,
                           int64_t column, int64_t columns);
 
+// Products of the whole to int8: `rows` for all rows and columns, with its own sums left out.
+void requantized_gemm(Context& context, const QuantizedGemm& problem,
+                      const QuantizedWeights& weights, const RequantizedRows& rows);
+
 // Cuts the product into tiles for the threads; results do not depend on how.
 void quantized_gemm(Context& context, const QuantizedGemm& problem,
                     const QuantizedWeights& weights, TakeSums take, const void* target);
-// Rows [begin, end) on the calling thread.
-void quantized_gemm_rows(const QuantizedGemm& problem, const QuantizedWeights& weights,
-                         int64_t begin, int64_t end, TakeSums take, const void* target);
-
 // take(sums, row, rows, column, columns) as an ordinary function object.
 template <typename Take>
 void quantized_gemm(Context& context, const QuantizedGemm& problem,
                     const QuantizedWeights& weights, const Take& take) {
   quantized_gemm(
       context, problem, weights,
-      [](const void* target, const int32_t* sums, int64_t row, int64_t rows, int64_t column,
-         int64_t columns) {
-        (*static_cast<const Take*>(target))(sums, row, rows, column, columns);
-      },
-      &take);
-}
-template <typename Take>
-void quantized_gemm_rows(const QuantizedGemm& problem, const QuantizedWeights& weights,
-                         int64_t begin, int64_t end, const Take& take) {
-  quantized_gemm_rows(
-      problem, weights, begin, end,
       [](const void* target, const int32_t* sums, int64_t row, int64_t rows, int64_t column,
          int64_t columns) {
         (*static_cast<const Take*>(target))(sums, row, rows, column, columns);

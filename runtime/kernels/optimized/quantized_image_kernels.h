@@ -36,6 +36,21 @@ struct RequantizedRows {
   int32_t zero_point;
 };
 
+// Rows of pixels, or of windows of pixels, against one panel of weights.
+struct QuantizedPanel {
+  const int8_t* input;
+  const int32_t* offsets;  // (rows, taps) in channels from `input`, negative: padding; nullptr: one
+                           // tap, rows `row_stride` apart
+  int64_t row_stride;
+  const int8_t* padding;
+  int64_t taps;
+  int64_t groups;
+  const int8_t* b;
+};
+constexpr int64_t kMostPanelTaps = 64;  // of a panel that is multiplied at once
+// All rows and columns of `job`, whose sums are not used.
+using RequantizedPanelFunction = void (*)(const QuantizedPanel& panel, const RequantizedRows& job);
+
 // One row of sums of a row quantized at run time to float:
 // (sum - offset * column_sum) * row scale * column scale + bias, limited.
 struct DynamicRow {
@@ -97,6 +112,7 @@ struct QuantizedImageKernels {
   // so many times the sum of a column's weights.
   int32_t pixel_offset;
   QuantizedTileFunction tile[4][kQuantizedRows];  // [vectors - 1][rows - 1]
+  RequantizedPanelFunction requantized_panel[4];  // [vectors - 1], or nullptr
   void (*requantize)(const RequantizedRows& job);
   void (*finish_dynamic)(const DynamicRow& row);
   void (*add_block)(const BlockRow& row);

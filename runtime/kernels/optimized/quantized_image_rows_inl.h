@@ -130,11 +130,16 @@ constexpr QuantizedTileFunction tile_or_none() {
   {tile_or_none<v, 1>(), tile_or_none<v, 2>(), tile_or_none<v, 3>(), tile_or_none<v, 4>(),     \
    tile_or_none<v, 5>(), tile_or_none<v, 6>(), tile_or_none<v, 7>()}
 
+#ifndef ETLAB_REQUANTIZED_PANELS
+#define ETLAB_REQUANTIZED_PANELS {nullptr, nullptr, nullptr, nullptr}
+#endif
+
 constexpr QuantizedImageKernels kQuantizedImageKernels = {
     kTileWidth,
     kTileRows,
     kPixelOffset,
     {ETLAB_TILES(1), ETLAB_TILES(2), ETLAB_TILES(3), ETLAB_TILES(4)},
+    ETLAB_REQUANTIZED_PANELS,
     &requantize,
     &finish_dynamic,
     &add_block,

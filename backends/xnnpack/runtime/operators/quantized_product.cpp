@@ -156,17 +156,12 @@ class QuantizedProduct : public Operator {
     const QuantizedWeights& weights = packed_->groups[static_cast<size_t>(group)];
     const int64_t first = group * node_.group_outputs;
     int8_t* out = run.values[node_.out].as<int8_t>() + image * problem.rows * node_.outputs();
-    quantized_gemm(run.context, problem, weights,
-                   [&](const int32_t* sums, int64_t row, int64_t rows, int64_t column,
-                       int64_t columns) {
-                     const auto begin = static_cast<size_t>(first + column);
-                     weights.kernels().requantize(
-                         {sums, requantization_.bias.data() + begin,
-                          requantization_.scales.data() + begin,
-                          out + row * node_.outputs() + first + column, node_.outputs(), rows,
-                          columns, requantization_.lower, requantization_.upper,
-                          requantization_.zero_point});
-                   });
+    const auto begin = static_cast<size_t>(first);
+    requantized_gemm(run.context, problem, weights,
+                     {nullptr, requantization_.bias.data() + begin,
+                      requantization_.scales.data() + begin, out + first, node_.outputs(),
+                      problem.rows, node_.group_outputs, requantization_.lower,
+                      requantization_.upper, requantization_.zero_point});
   }
 
   void run_dynamic(const RunContext& run, const QuantizedGemm& problem, int64_t image,
