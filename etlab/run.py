@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from etlab.inspect.memory import MemoryReport
     from etlab.inspect.netron import NetronView
     from etlab.inspect.size import SizeReport
-    from etlab.numerics import ParityReport
+    from etlab.numerics import ParityReport, TensorPair
 
 # The listener stands here too: whoever shows a run's progress needs nothing else of the compiler.
 __all__ = ["PATHS", "STAGES", "ExportRun", "StageListener", "listen"]
@@ -136,8 +136,10 @@ class ExportRun:
         reference: str = "eager",
         paths: Sequence[str] | None = None,
         metrics: Sequence[str] | None = None,
+        layers: bool | int = True,
+        local: bool = True,
     ) -> "ParityReport":
-        """Run every path on the same inputs and compare what comes out.
+        """Run every path on the same inputs and compare what comes out, and every operator.
 
         Args:
             inputs: a tensor, a tuple of arguments, or a list of such tuples (samples); by default
@@ -146,10 +148,15 @@ class ExportRun:
             paths: which paths to compare; by default all that this run has. Devices
                 ("device:aarch64-qemu") are compared when they are named.
             metrics: names of metrics; the standard ones by default.
+            layers: compare the operators, too, on the first two samples, or on as many as this
+                number. ExecuTorch's runtime is asked for its operators only when `paths` names it.
+            local: run the program's steps one by one on the reference's inputs, too, which tells
+                where an error begins from where it only arrives.
 
         Raises:
             InvalidArgumentError: the exported program does not take such inputs.
         """
+        from etlab.numerics.layer_parity import SAMPLES, with_layers
         from etlab.numerics.parity import as_samples, compare
 
         samples = list(self.calibration) if inputs is None else as_samples(inputs)
@@ -159,14 +166,52 @@ class ExportRun:
         names = list(paths) if paths is not None else self.paths
         if reference not in names:
             names.insert(0, reference)
-        return compare(
+        report = compare(
             self._paths(names),
             samples,
             model=self.name,
             reference=reference,
             output_names=self._output_names(),
             metrics=metrics,
+            noise_floor=bool(layers) and reference == "eager",
         )
+        if not layers:
+            return report
+        if paths is None:
+            names.remove("official")
+        count = SAMPLES if layers is True else layers
+        return with_layers(report, self, samples, names, metrics, count=count, local=local)
+
+    def tensors(
+        self,
+        node: str,
+        inputs: Any = None,
+        *,
+        path: str = "native",
+        reference: str = "eager",
+        local: bool = False,
+    ) -> "TensorPair":
+        """What a path and its reference compute for one operator.
+
+        Args:
+            node: the operator's name in the exported program, as in the rows of a parity report.
+            inputs: a tensor or a tuple of arguments; by default the first calibration sample, or
+                else the example.
+            path: "native", "quantized", "exported" or "official".
+            reference: "eager", "exported" or "quantized".
+            local: compute it from the reference's inputs, not from the path's own values.
+
+        Raises:
+            InvalidArgumentError: no such operator, or the path has no value of it; the message says
+                why.
+        """
+        from etlab.numerics.layer_parity import tensors_of
+
+        sample = self.calibration[0] if self.calibration else self.example_inputs
+        if inputs is not None:
+            sample = as_arguments(inputs, "tensors")
+            check_sample(self.exported, sample, "tensors")
+        return tensors_of(self, sample, node, path=path, reference=reference, local=local)
 
     @property
     def paths(self) -> list[str]:

@@ -5,7 +5,8 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from etlab.backends.xnnpack.layout import choose_layouts
-from etlab.backends.xnnpack.payload.file import write_payload
+from etlab.backends.xnnpack.payload.file import read_payload, write_payload
+from etlab.backends.xnnpack.payload.inside import PayloadInside
 from etlab.backends.xnnpack.serialize import serialize
 from etlab.backends.xnnpack.translate import translate
 from etlab.exir.edge import EdgeGraph
@@ -36,3 +37,8 @@ class XnnpackBackend(BackendDetails):
             takes_any_layout=True,
             value_origins=dict(written.origins),
         )
+
+    @staticmethod
+    def look_inside(processed: bytes) -> PayloadInside:
+        """The payload's nodes and values."""
+        return PayloadInside(read_payload(processed))

@@ -9,7 +9,7 @@ import torch
 from torch import fx
 
 from etlab.exir.graph import map_values
-from etlab.inspect.provenance import operator_of, values_of
+from etlab.exir.provenance import operator_of, values_of
 
 _PICKS = {"embedding", "gather", "index", "index_select", "select_copy", "slice_copy"}
 

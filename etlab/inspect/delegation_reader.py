@@ -9,9 +9,7 @@ from torch import fx
 from etlab.exir.graph import is_getitem
 from etlab.exir.partition.lower import REASONS
 from etlab.exir.partition.reasons import split_reason
-from etlab.inspect.costs import bytes_at_example, bytes_of_call, flops_of_call
-from etlab.inspect.delegation import OWN_KERNELS, Border, Call, DelegatedPart, DelegationReport
-from etlab.inspect.provenance import (
+from etlab.exir.provenance import (
     bytes_of,
     module_of,
     operator_of,
@@ -19,6 +17,8 @@ from etlab.inspect.provenance import (
     source_line,
     values_of,
 )
+from etlab.inspect.costs import bytes_at_example, bytes_of_call, flops_of_call
+from etlab.inspect.delegation import OWN_KERNELS, Border, Call, DelegatedPart, DelegationReport
 from etlab.inspect.table import Table
 
 if TYPE_CHECKING:

@@ -13,9 +13,7 @@ from torch.utils import _pytree as pytree
 
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.graph import STATE_KINDS, is_getitem
-from etlab.inspect.graph import GraphNode
-from etlab.inspect.graph_tree import Frame, RawGraph, Scope
-from etlab.inspect.provenance import (
+from etlab.exir.provenance import (
     bytes_of,
     operator_of,
     plain_path,
@@ -23,6 +21,8 @@ from etlab.inspect.provenance import (
     source_place,
     values_of,
 )
+from etlab.inspect.graph import GraphNode
+from etlab.inspect.graph_tree import Frame, RawGraph, Scope
 
 _FURTHER_CALL = re.compile(r"@(\d+)$")
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from etlab.exir.emit import schema
 from etlab.exir.emit.dump import operator_name
 from etlab.exir.emit.scalar_type import ITEM_SIZES, ScalarType
+from etlab.exir.provenance import short_operator
 from etlab.inspect.graph import GraphNode
 from etlab.inspect.graph_tree import RawGraph, Scope
-from etlab.inspect.provenance import short_operator
 
 
 def program_graph(

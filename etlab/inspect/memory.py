@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
+from etlab.exir.provenance import short_operator
 from etlab.inspect.memory_picture import Box, draw_svg
-from etlab.inspect.provenance import short_operator
 
 if TYPE_CHECKING:
     import pandas

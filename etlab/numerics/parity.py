@@ -15,7 +15,7 @@ from etlab.errors import (
 )
 from etlab.exir.specs import channels_last_order
 from etlab.numerics.data import describe, warnings_about
-from etlab.numerics.metrics import metric, standard_metrics
+from etlab.numerics.metrics import Metric, metric, standard_metrics
 from etlab.numerics.report import ParityReport, ParityRow
 
 
@@ -60,6 +60,7 @@ def compare(
     output_names: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
     on_path: Callable[[str], None] | None = None,
+    noise_floor: bool = False,
 ) -> ParityReport:
     """Compare `paths` with the one called `reference` on `samples`.
 
@@ -71,6 +72,7 @@ def compare(
         output_names: names of the flat outputs.
         metrics: names of the metrics, the standard ones by default.
         on_path: called with a path's name before it runs.
+        noise_floor: run the reference a second time to see what it is from itself.
 
     Returns:
         The report. A path that cannot be opened, cannot serve this program or fails is a row that
@@ -88,6 +90,7 @@ def compare(
     if on_path:
         on_path(reference)
     expected = _run(paths[reference], samples)
+    again = _run(paths[reference], samples) if noise_floor else None
     names = list(output_names or ())
     names += [f"output {i}" for i in range(len(names), len(expected[0]))]
     rows: list[ParityRow] = []
@@ -121,7 +124,25 @@ def compare(
         data=describe(samples),
         samples=len(samples),
         warnings=(*warnings_about(samples), *layouts),
+        noise_floor={} if again is None else _noise(again, expected, chosen),
     )
+
+
+def _noise(
+    again: list[list[Any]], expected: list[list[Any]], metrics: Sequence[Metric]
+) -> dict[str, float | None]:
+    """What a path is from itself, over all outputs together, without metrics that do not fit."""
+    pairs = [
+        (left, right)
+        for one, other in zip(again, expected, strict=True)
+        for left, right in zip(one, other, strict=True)
+        if isinstance(left, torch.Tensor) and left.shape == right.shape
+    ]
+    if not pairs:
+        return {}
+    lefts, rights = zip(*pairs, strict=True)
+    found = {one.name: one.compute(lefts, rights) for one in metrics}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _one_line(error: Exception) -> str:

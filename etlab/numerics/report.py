@@ -1,11 +1,13 @@
 """`ParityReport`: what every path computed, against one reference, on which data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from etlab import display
 from etlab.errors import EtlabError, InvalidArgumentError
+from etlab.numerics.layer_report import Divergence, LayerReport
+from etlab.numerics.layers import Coverage
 from etlab.numerics.metrics import all_metrics, metric
 
 if TYPE_CHECKING:
@@ -53,6 +55,9 @@ class ParityReport:
         data: what the inputs were, in words.
         samples: how many samples were compared.
         warnings: what the reader should know before trusting the numbers.
+        noise_floor: what the reference is from itself in a second run, by metric; empty when that
+            was not asked.
+        layers: every operator on every path; None when they were not compared.
     """
 
     model: str
@@ -62,6 +67,31 @@ class ParityReport:
     data: str
     samples: int
     warnings: tuple[str, ...] = ()
+    noise_floor: Mapping[str, float | None] = field(default_factory=dict)
+    layers: LayerReport | None = field(default=None, repr=False)
+
+    @property
+    def coverage(self) -> tuple[Coverage, ...]:
+        """How many operators of each path were compared, and why the others were not."""
+        return self._layers.coverage
+
+    @property
+    def first_divergence(self) -> Divergence | None:
+        """The first operator that computes something else than the reference; None for none."""
+        return self._layers.first_divergence()
+
+    def worst(self, n: int = 5, *, path: str | None = None, local: bool = True) -> LayerReport:
+        """The `n` operators that are farthest from the reference; see `LayerReport.worst`."""
+        return self._layers.worst(n, path=path, local=local)
+
+    @property
+    def _layers(self) -> LayerReport:
+        if self.layers is None:
+            raise InvalidArgumentError(
+                "this report compares outputs only; operators are compared by run.parity() with a"
+                f" reference that PyTorch runs, not '{self.reference}'"
+            )
+        return self.layers
 
     def row(self, path: str, output: str | int = 0) -> ParityRow:
         """The row of `path` for an output, by name or place.
@@ -161,11 +191,18 @@ class ParityReport:
             cells = [line[:-1] for line in cells]
         return columns, cells
 
+    @property
+    def _noise_text(self) -> str:
+        said = [f"{metric(n).label} {metric(n).format(v)}" for n, v in self.noise_floor.items()]
+        return f"noise floor, {self.reference} run twice: {', '.join(said)}"
+
     def __str__(self) -> str:
         """The table as text."""
         columns, cells = self._cells()
         lines = [f"{self.model}, reference {self.reference}, on {self.data}"]
         lines += [f"note: {warning}" for warning in self.warnings]
+        lines += [self._noise_text] if self.noise_floor else []
+        lines += [str(one) for one in self.layers.coverage] if self.layers is not None else []
         return "\n".join([*lines, display.text_table(columns, cells)])
 
     def __repr__(self) -> str:
@@ -186,9 +223,13 @@ class ParityReport:
         known = {one.label for one in all_metrics().values()}
         grid = display.table(columns, cells, numeric=[name for name in columns if name in known])
         notes = [display.note(warning) for warning in self.warnings]
+        if self.noise_floor:
+            notes.append(f"<div>{display.escape(self._noise_text)}</div>")
+        below = self.layers._repr_html_() if self.layers is not None else ""
         return display.card(
             f"Parity of {self.model} against {self.reference}",
             *notes,
             grid,
+            below,
             subtitle=f"on {self.data}",
         )

@@ -67,14 +67,20 @@ class Payload:
         return region[begin : begin + entry.size]
 
 
-def write_payload(graph: Graph) -> bytes:
-    """The bytes of a payload whose constants are all named."""
-    assert all(entry.offset == NO_OFFSET for entry in (graph.constant_data or ())[1:])
+def write_payload(graph: Graph, constants: bytes | memoryview = b"") -> bytes:
+    """The bytes of a payload.
+
+    Args:
+        graph: its content.
+        constants: the region of those constants that have no name.
+    """
+    assert constants or all(e.offset == NO_OFFSET for e in (graph.constant_data or ())[1:])
     flatbuffer = write_flatbuffer(graph, identifier=_IDENTIFIERS[0], minimum_alignment=_ALIGNMENT)
     start = _align(_HEADER.size)
     end = start + _align(len(flatbuffer))
-    header = _HEADER.pack(bytes(4), _MAGIC, _HEADER.size, start, len(flatbuffer), end, 0)
-    return header.ljust(start, b"\0") + bytes(flatbuffer).ljust(end - start, b"\0")
+    sizes = (start, len(flatbuffer), end, len(constants))
+    header = _HEADER.pack(bytes(4), _MAGIC, _HEADER.size, *sizes)
+    return header.ljust(start, b"\0") + bytes(flatbuffer).ljust(end - start, b"\0") + constants
 
 
 def read_payload(data: bytes | bytearray | memoryview) -> Payload:

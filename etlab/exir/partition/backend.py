@@ -7,6 +7,7 @@ import torch
 from torch.export import ExportedProgram
 
 from etlab.exir.partition.compile_spec import CompileSpec
+from etlab.exir.partition.inside import Inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,15 @@ class BackendDetails:
             compile_specs: options from the partitioner.
         """
         raise NotImplementedError
+
+    @staticmethod
+    def look_inside(processed: bytes) -> Inside | None:
+        """What the bytes that `preprocess` made hold; None where a backend does not tell.
+
+        Raises:
+            InvalidProgramError: the bytes are damaged or made by another compiler.
+        """
+        return None
 
 
 def node_event_name(kind: str, debug_handle: int) -> str:

@@ -1,5 +1,6 @@
 """What a metric is, and how values that are no ordinary numbers are paired."""
 
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -85,12 +86,16 @@ def _flat(tensors: Tensors) -> torch.Tensor:
         if tensor.is_complex():
             tensor = torch.view_as_real(tensor.resolve_conj())
         parts.append(tensor.reshape(-1).to(torch.float64))
+    if len(parts) == 1:
+        return parts[0]
     return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.float64)
 
 
 def finite_pair(actual: Tensors, reference: Tensors) -> FinitePair:
     """Split off what is not finite: equal NaN and infinities agree, unequal ones are broken."""
     left, right = _flat(actual), _flat(reference)
+    if math.isfinite(float(left.sum()) + float(right.sum())):  # then every entry is
+        return FinitePair(left, right, 0)
     finite = torch.isfinite(left) & torch.isfinite(right)
     same = (left == right) | (torch.isnan(left) & torch.isnan(right))
     broken = int((~finite & ~same).sum())

@@ -1,0 +1,323 @@
+"""`LayerReport`: every operator on every path, and which is the first that diverges."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from etlab import display
+from etlab.errors import EtlabError, InvalidArgumentError
+from etlab.numerics.depth_plot import depth_plot
+from etlab.numerics.layers import Closeness, Coverage, LayerRow
+from etlab.numerics.metrics import metric
+
+if TYPE_CHECKING:
+    import pandas
+
+    from etlab.numerics.tensor_pair import TensorPair
+
+# (operator, path, local) -> both tensors
+OpenTensors = Callable[[str, str, bool], "TensorPair"]
+
+
+class LayerCheckError(EtlabError, AssertionError):
+    """An operator missed a bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first operator that computes something else than the reference.
+
+    Attributes:
+        row: its line of the report.
+        parameters: what it was called with, and scale and zero point of its result.
+        reference: the path it was compared with.
+    """
+
+    row: LayerRow
+    parameters: Mapping[str, str]
+    reference: str
+    _open: OpenTensors | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def operator(self) -> str:
+        """Its node in the exported program."""
+        return self.row.operator
+
+    @property
+    def path(self) -> str:
+        """The path it was found on."""
+        return self.row.path
+
+    def tensors(self, *, local: bool = True) -> "TensorPair":
+        """What it computed and what the reference did.
+
+        Args:
+            local: from the reference's inputs; otherwise on the path's own values.
+
+        Raises:
+            InvalidArgumentError: the report was made without its run, or has no such values.
+        """
+        if self._open is None:
+            raise InvalidArgumentError("this report was made without its run: use run.parity()")
+        return self._open(self.operator, self.path, local and self.row.local is not None)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        row = self.row
+        where = f"{row.source}  {row.line}".strip()
+        lines = [
+            ("operator", f"{row.names} ({row.kind})"),
+            ("module", row.module),
+            ("source", where),
+            ("computed by", f"{row.computed_by} in {row.part}" if row.part else row.computed_by),
+            ("path", f"{row.path}, against {self.reference}"),
+            ("alone", _said(row.local) or row.local_reason),
+            ("in the model", _said(row.accumulated)),
+        ]
+        lines += list(self.parameters.items())
+        return [(name, text) for name, text in lines if text]
+
+    def __str__(self) -> str:
+        """One line a fact."""
+        lines = self._lines()
+        width = max(len(name) for name, _ in lines)
+        return "first divergence\n" + "\n".join(f"  {n.ljust(width)}  {t}" for n, t in lines)
+
+    def __repr__(self) -> str:
+        """One line."""
+        row = self.row
+        return f"Divergence({row.names} in {row.module or 'the model'}, {row.source}: {row.path})"
+
+    def _repr_html_(self) -> str:
+        return display.card("First divergence", display.table(["", "what"], self._lines()))
+
+
+@dataclass(frozen=True, slots=True)
+class LayerReport:
+    """Every operator on every path.
+
+    Attributes:
+        model: name of the model.
+        reference: the path that the others are compared with.
+        metrics: names of the metrics, in order.
+        rows: one an operator and path, in the order of the model.
+        coverage: one a path.
+        data: what the inputs were, in words.
+    """
+
+    model: str
+    reference: str
+    metrics: tuple[str, ...]
+    rows: tuple[LayerRow, ...]
+    coverage: tuple[Coverage, ...]
+    data: str
+    _open: OpenTensors | None = field(default=None, repr=False, compare=False)
+    _parameters: Callable[[str], Mapping[str, str]] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths, in order."""
+        return list(dict.fromkeys(row.path for row in self.rows))
+
+    def __iter__(self) -> Iterator[LayerRow]:
+        """The rows."""
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.rows)
+
+    def row(self, operator: str, path: str | None = None) -> LayerRow:
+        """The row of an operator, by its node's name, on the first path that has it.
+
+        Raises:
+            InvalidArgumentError: there is none.
+        """
+        for row in self.rows:
+            if row.operator == operator and path in (None, row.path):
+                return row
+        near = [row.operator for row in self.rows if row.operator.startswith(operator[:4])]
+        raise InvalidArgumentError(
+            f"no operator {operator!r}; similar ones: {', '.join(dict.fromkeys(near)) or 'none'}"
+        )
+
+    def tensors(
+        self, operator: str, path: str | None = None, *, local: bool = False
+    ) -> "TensorPair":
+        """What a path and the reference computed for an operator, on the worst sample.
+
+        Raises:
+            InvalidArgumentError: there is no such operator, the path has no value of it, or the
+                report was made without its run.
+        """
+        if self._open is None:
+            raise InvalidArgumentError("this report was made without its run: use run.parity()")
+        row = self.row(operator, path)
+        return self._open(operator, row.path, local)
+
+    def first_divergence(self, path: str | None = None) -> Divergence | None:
+        """The first operator, in the model's order, that computes something else.
+
+        Paths that run on the device come before those in PyTorch.
+
+        Args:
+            path: on which path; by default on any.
+        """
+        ordered = sorted(self.paths, key=lambda name: name in ("exported", "quantized"))
+        for name in ordered if path is None else [path]:
+            for row in self.rows:
+                if row.path == name and row.diverges:
+                    told = self._parameters(row.operator) if self._parameters else {}
+                    return Divergence(row, told, self.reference, self._open)
+        return None
+
+    def worst(self, n: int = 5, *, path: str | None = None, local: bool = True) -> "LayerReport":
+        """The `n` operators that are farthest from the reference, the worst first.
+
+        Args:
+            n: how many.
+            path: on which path; by default on all.
+            local: by what they compute from the reference's inputs, where that is known.
+        """
+        judge = metric(self.metrics[0])
+        scored: list[tuple[float, int, LayerRow]] = []
+        for place, row in enumerate(self.rows):
+            found = (row.local if local else None) or row.accumulated
+            value = None if found is None else found.values.get(judge.name)
+            if value is None or path not in (None, row.path):
+                continue
+            score = (
+                -float("inf") if value != value else (value if judge.higher_is_better else -value)
+            )
+            scored.append((score, place, row))
+        return replace(self, rows=tuple(row for _, _, row in sorted(scored, key=_by_score)[:n]))
+
+    def check(self, path: str | None = None, *, local: bool = True, **bounds: float) -> None:
+        """Raise unless every compared operator keeps the bounds.
+
+        Args:
+            path: on which path; by default on all.
+            local: check what operators compute from the reference's inputs; otherwise on each
+                path's own values.
+            **bounds: metric name to bound.
+
+        Raises:
+            LayerCheckError: some do not; the message lists the first of them.
+        """
+        wrong = []
+        for row in self.rows:
+            found = row.local if local else row.accumulated
+            if found is None or path not in (None, row.path):
+                continue
+            for name, bound in bounds.items():
+                value = found.values.get(name)
+                judge = metric(name)
+                if value is None:
+                    continue
+                if not (value >= bound if judge.higher_is_better else value <= bound):
+                    sign = "<" if judge.higher_is_better else ">"
+                    text = f"{name} {judge.format(value)} {sign} {bound:g}"
+                    wrong.append(f"{row.path}, {row.operator} ({row.source}): {text}")
+        if wrong:
+            more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+            raise LayerCheckError(f"layers of {self.model}: " + "; ".join(wrong[:5]) + more)
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """One row an operator and path; metrics on own values, then on the reference's inputs."""
+        import pandas
+
+        return pandas.DataFrame([_record(row, self.metrics) for row in self.rows])
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        shown = [metric(name) for name in self.metrics]
+        columns = ["path", "operator", "module", "source", "computed by"]
+        columns += [one.label for one in shown] + [f"{one.label}, alone" for one in shown[:1]]
+        columns += ["steps, alone"] if any(_steps(row) for row in self.rows) else []
+        cells = []
+        for row in self.rows:
+            if row.accumulated is None:
+                continue
+            line = [row.path, row.names, row.module, row.source, row.computed_by]
+            line += [one.format(row.accumulated.values.get(one.name)) for one in shown]
+            alone = (
+                "" if row.local is None else shown[0].format(row.local.values.get(shown[0].name))
+            )
+            line.append(("≠ " if row.diverges else "") + alone)
+            if columns[-1] == "steps, alone":
+                line.append(_steps(row))
+            cells.append(line)
+        return columns, cells
+
+    def __str__(self) -> str:
+        """Coverage, then a table."""
+        columns, cells = self._cells()
+        lines = [f"layers of {self.model}, reference {self.reference}, on {self.data}"]
+        lines += [str(one) for one in self.coverage]
+        return "\n".join([*lines, display.text_table(columns, cells)])
+
+    def __repr__(self) -> str:
+        """One line."""
+        found = self.first_divergence()
+        said = "no operator diverges" if found is None else f"first divergence {found.operator}"
+        return f"LayerReport({self.model} against {self.reference}: {len(self.rows)} rows, {said})"
+
+    def _repr_html_(self) -> str:
+        columns, cells = self._cells()
+        numeric = {*columns[5:]}
+        lines = "".join(f"<div>{display.escape(one)}</div>" for one in self.coverage)
+        found = self.first_divergence()
+        told = "" if found is None else found._repr_html_()
+        grid = display.table(columns, cells, numeric=numeric)
+        picture = depth_plot(self.rows, self.metrics[0]) if self.rows else ""
+        return display.card(
+            f"Layers of {self.model} against {self.reference}",
+            picture,
+            told,
+            lines,
+            display.details(f"{len(cells)} operators", grid),
+            subtitle=f"on {self.data}",
+        )
+
+
+def _by_score(entry: tuple[float, int, Any]) -> tuple[float, int]:
+    return entry[:2]
+
+
+def _steps(row: LayerRow) -> str:
+    found = row.local or row.accumulated
+    return "" if found is None or found.steps is None else str(found.steps)
+
+
+def _said(found: Closeness | None) -> str:
+    if found is None:
+        return ""
+    parts = [f"{metric(n).label} {metric(n).format(v)}" for n, v in found.values.items()]
+    if found.steps is not None:
+        parts.append(str(found.steps))
+    return ", ".join(parts)
+
+
+def _record(row: LayerRow, metrics: tuple[str, ...]) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "path": row.path,
+        "operator": row.operator,
+        "kind": row.kind,
+        "together": row.names,
+        "module": row.module,
+        "source": row.source,
+        "part": row.part,
+        "computed_by": row.computed_by,
+        "compared_as": row.compared_as if row.accumulated is not None else "",
+    }
+    for prefix, found in (("", row.accumulated), ("local_", row.local)):
+        for name in metrics:
+            record[prefix + name] = None if found is None else found.values.get(name)
+        steps = None if found is None else found.steps
+        for name in ("equal", "one", "more"):
+            record[f"{prefix}steps_{name}"] = None if steps is None else getattr(steps, name)
+    record["worst_sample"] = None if row.accumulated is None else row.accumulated.worst_sample
+    record["diverges"] = row.diverges
+    record["reason"] = row.reason
+    record["local_reason"] = row.local_reason
+    return record

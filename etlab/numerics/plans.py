@@ -1,0 +1,217 @@
+"""Writes execution plans that are made of another one: with more outputs, or with a part of it."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from etlab.exir.emit import schema
+from etlab.exir.emit.enums import TensorDataLocation, TensorShapeDynamism
+from etlab.exir.emit.scalar_type import ITEM_SIZES, scalar_type_of
+from etlab.exir.partition.inside import InsideValue
+
+_ALIGNMENT = 64
+_COPY = schema.Operator("dim_order_ops::_clone_dim_order", "out")
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a tensor's elements stand in the file and no arena holds them."""
+    if not isinstance(value, schema.Tensor) or value.allocation_info is not None:
+        return False
+    extra = value.extra_tensor_info
+    is_external = extra is not None and extra.location is TensorDataLocation.EXTERNAL
+    return is_external or value.data_buffer_idx > 0
+
+
+def flat_values(values: Sequence[schema.EValue], indices: Iterable[int]) -> list[int]:
+    """Indices of values with lists opened: of tensors, and of integers that are values, too."""
+    found: list[int] = []
+    for index in indices:
+        held = values[index].val if 0 <= index < len(values) else None
+        if isinstance(held, schema.TensorList | schema.OptionalTensorList | schema.IntList):
+            found += [int(item) for item in held.items or () if item >= 0]
+        elif held is not None:
+            found.append(index)
+    return found
+
+
+class PlanWriter:
+    """Collects the changes of one plan.
+
+    Args:
+        plan: what it is made of.
+        name: of the new method; the old one's by default.
+    """
+
+    def __init__(self, plan: schema.ExecutionPlan, *, name: str | None = None) -> None:
+        """Start with the plan as it is."""
+        self._plan = plan
+        self._name = name if name is not None else plan.name
+        self._values = list(plan.values or ())
+        self._operators = list(plan.operators or ())
+        self._arenas = list(plan.non_const_buffer_sizes or (0,))
+        self._outputs = list(plan.outputs or ())
+        self._added_arguments: dict[int, list[int]] = {}
+        self._copies: dict[int, list[tuple[int, int]]] = {}  # step to (value, copy)
+        self._inside: dict[tuple[int, int], int] = {}
+        self._arena: int | None = None
+
+    def add_delegate_output(self, step: int, number: int, value: InsideValue) -> None:
+        """One more output of the delegate that `step` calls."""
+        added = self._tensor_of(value)
+        self._added_arguments.setdefault(step, []).append(added)
+        self._inside[step, number] = added
+
+    def return_value(self, step: int, value: int, *, is_inside: bool) -> None:
+        """One more output of the method: what `step` writes to `value`."""
+        if is_inside:
+            self._outputs.append(self._inside[step, value])
+            return
+        tensor = self._values[value].val
+        assert isinstance(tensor, schema.Tensor)
+        copy = self._add(self._placed(tensor))
+        self._copies.setdefault(step, []).append((value, copy))
+        self._outputs.append(copy)
+
+    def finish(self) -> schema.ExecutionPlan:
+        """The plan with all of it."""
+        instructions, starts = self._instructions()
+        for place, one in enumerate(instructions):
+            jump = one.instr_args
+            if isinstance(jump, schema.JumpFalseCall):
+                target = dataclasses.replace(
+                    jump, destination_instruction=starts[jump.destination_instruction]
+                )
+                instructions[place] = schema.Instruction(target)
+        return self._written(instructions, self._plan.inputs or (), self._outputs)
+
+    def only_delegate(self, delegate: int, values: Sequence[InsideValue]) -> schema.ExecutionPlan:
+        """A plan that calls one delegate: all `values` but the last are inputs."""
+        self._values, self._arenas, self._arena = [], [0], None
+        places = [self._tensor_of(value) for value in values]
+        call = schema.Instruction(schema.DelegateCall(delegate, tuple(places)))
+        return self._written([call], places[:-1], places[-1:])
+
+    def only_steps(
+        self, steps: Sequence[int], inputs: Sequence[int], output: int
+    ) -> schema.ExecutionPlan:
+        """A plan of some instructions; every tensor has memory of its own."""
+        chains = self._plan.chains or ()
+        everything = [one for chain in chains for one in chain.instructions or ()]
+        kept = [everything[step].instr_args for step in steps]
+        before = self._values
+        self._values, self._arenas, self._arena = [], [0], None
+        numbers: dict[int, int] = {}
+
+        def use(index: int) -> int:
+            if index < 0 or index >= len(before):
+                return index
+            if index not in numbers:
+                numbers[index] = self._add(self._own(before[index], use))
+            return numbers[index]
+
+        places = [use(index) for index in inputs]
+        calls = [schema.Instruction(_with_values(call, use)) for call in kept]
+        return self._written(calls, places, [use(output)])
+
+    def _own(self, value: schema.EValue, use: Any) -> schema.EValue:
+        held = value.val
+        if isinstance(held, schema.TensorList | schema.OptionalTensorList | schema.IntList):
+            items = tuple(use(item) for item in held.items or ())
+            return schema.EValue(dataclasses.replace(held, items=items))
+        if isinstance(held, schema.Tensor) and not is_constant(held):
+            return self._placed(held)
+        return value
+
+    def _instructions(self) -> tuple[list[schema.Instruction], dict[int, int]]:
+        """The instructions with those that were added, and the new place of each old one."""
+        written: list[schema.Instruction] = []
+        starts: dict[int, int] = {}
+        chains = self._plan.chains or ()
+        everything = [one for chain in chains for one in chain.instructions or ()]
+        for step, one in enumerate(everything):
+            starts[step] = len(written)
+            call = one.instr_args
+            if step in self._added_arguments:
+                assert isinstance(call, schema.DelegateCall)
+                arguments = (*(call.args or ()), *self._added_arguments[step])
+                call = dataclasses.replace(call, args=arguments)
+            written.append(schema.Instruction(call))
+            written += [self._copy(*pair) for pair in self._copies.get(step, ())]
+        starts[len(everything)] = len(written)
+        return written, starts
+
+    def _copy(self, value: int, copy: int) -> schema.Instruction:
+        operator = self._operator(_COPY)
+        no, default = self._add(schema.EValue(schema.Bool(False))), self._add(_NONE)
+        return schema.Instruction(schema.KernelCall(operator, (value, no, default, copy, copy)))
+
+    def _operator(self, operator: schema.Operator) -> int:
+        if operator not in self._operators:
+            self._operators.append(operator)
+        return self._operators.index(operator)
+
+    def _add(self, value: schema.EValue) -> int:
+        self._values.append(value)
+        return len(self._values) - 1
+
+    def _placed(self, tensor: schema.Tensor) -> schema.EValue:
+        """A tensor like another one, in memory that nobody else has."""
+        count = ITEM_SIZES[tensor.scalar_type]
+        for size in tensor.sizes or ():
+            count *= size
+        if self._arena is None:
+            self._arena = len(self._arenas)
+            self._arenas.append(0)
+        offset = self._arenas[self._arena]
+        # Delegates may read a little beyond the end of what they are given.
+        self._arenas[self._arena] = offset + (count // _ALIGNMENT + 2) * _ALIGNMENT
+        place = schema.AllocationDetails(self._arena, offset & 0xFFFFFFFF, offset >> 32)
+        return schema.EValue(
+            dataclasses.replace(
+                tensor, allocation_info=place, data_buffer_idx=0, extra_tensor_info=None
+            )
+        )
+
+    def _tensor_of(self, value: InsideValue) -> int:
+        assert value.dtype is not None, "such a value cannot cross the border"
+        tensor = schema.Tensor(
+            scalar_type_of(value.dtype),
+            sizes=value.sizes,
+            dim_order=tuple(range(len(value.sizes))),
+            shape_dynamism=TensorShapeDynamism.DYNAMIC_BOUND,
+        )
+        return self._add(self._placed(tensor))
+
+    def _written(
+        self,
+        instructions: Sequence[schema.Instruction],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+    ) -> schema.ExecutionPlan:
+        return dataclasses.replace(
+            self._plan,
+            name=self._name,
+            container_meta_type=schema.ContainerMetadata("", ""),
+            values=tuple(self._values),
+            inputs=tuple(inputs),
+            outputs=tuple(outputs),
+            chains=(schema.Chain((), (), tuple(instructions)),),
+            operators=tuple(self._operators),
+            non_const_buffer_sizes=tuple(self._arenas),
+            non_const_buffer_device=None,
+        )
+
+
+_NONE = schema.EValue(schema.Null())
+_VALUE_FIELDS: Mapping[type, tuple[str, ...]] = {
+    schema.MoveCall: ("move_from", "move_to"),
+    schema.FreeCall: ("value_index",),
+}
+
+
+def _with_values(call: Any, use: Any) -> Any:
+    """A call with other numbers of values."""
+    if isinstance(call, schema.KernelCall | schema.DelegateCall):
+        return dataclasses.replace(call, args=tuple(use(index) for index in call.args or ()))
+    fields = _VALUE_FIELDS[type(call)]
+    return dataclasses.replace(call, **{name: use(getattr(call, name)) for name in fields})
