@@ -51,6 +51,7 @@ lint: setup
 
 types: setup
 	PATH="$(abspath $(BIN)):$$PATH" tools/typecheck
+	@tools/js-types
 
 test-python: setup
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

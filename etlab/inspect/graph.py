@@ -1,7 +1,7 @@
 """A graph as tables: nodes, the values that flow between them, and the tree they stand in."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -152,6 +152,16 @@ class GraphData:
             [{name: getattr(node, name) for name in fields} for node in self.nodes], columns=fields
         )
 
+    def to_svg(self, opened: Iterable[str] | None = None) -> str:
+        """A picture of the graph, the same for the same graph.
+
+        Args:
+            opened: names of the groups that are open; by default as many as read well.
+        """
+        from etlab.inspect.graph_picture import graph_svg
+
+        return graph_svg(self, opened)
+
     def __repr__(self) -> str:
         """One line."""
         calls = sum(self.operators.values())
@@ -170,6 +180,7 @@ class GraphData:
         title = f"Graph of {self.title}"
         return display.card(
             title,
+            display.svg_image(self.to_svg(), alternative=f"graph of {self.title}"),
             display.details(f"{len(self.operators)} operators", counts),
             display.details(f"{len(calls)} calls", grid),
         )
@@ -177,3 +188,12 @@ class GraphData:
     def widget(self, **options: Any) -> Any:
         """A `GraphView` of this graph; see there for the options."""
         return importlib.import_module("etlab.widgets").find_view("GraphView")(self, **options)
+
+    def _ipython_display_(self) -> None:
+        """In a notebook the live view (and its picture, which stays); elsewhere one line."""
+        from IPython.core.getipython import get_ipython
+
+        if hasattr(get_ipython(), "kernel"):
+            self.widget()._ipython_display_()
+        else:
+            print(repr(self))

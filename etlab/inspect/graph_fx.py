@@ -321,8 +321,19 @@ def _walk_body(
 def completed(
     nodes: Sequence[GraphNode], scopes: Sequence[Scope | None], edges: Sequence[tuple[int, int]]
 ) -> list[Scope]:
-    """Every node's scope: where unknown, that of who makes its input, or else of its first user."""
+    """Every node's scope: where unknown, that of who makes its input, or else of its first user.
+
+    What is made of weights only, such as their dequantized form, stands where it is used.
+    """
     found = list(scopes)
+    is_fed = [node.kind in ("input", "output") for node in nodes]
+    has_operands = [False] * len(nodes)
+    for source, target in edges:
+        is_fed[target] = is_fed[target] or is_fed[source]
+        has_operands[target] = True
+    for node in nodes:
+        if node.kind in ("call", "pick") and has_operands[node.id] and not is_fed[node.id]:
+            found[node.id] = None
     for source, target in edges:
         if found[target] is None and nodes[target].kind != "output":
             found[target] = found[source]

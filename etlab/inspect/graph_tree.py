@@ -66,6 +66,27 @@ def assemble(raw: RawGraph, *, title: str, stage: str = "") -> GraphData:
     return GraphData(title, nodes, tuple(raw.edges), groups, stage, tuple(raw.handles))
 
 
+def first_view(graph: GraphData, *, most: int = 60) -> list[str]:
+    """Names of the groups that are open at first: level by level, while there are few boxes."""
+    inside: list[list[int]] = [[] for _ in graph.groups]
+    boxes = [0] * len(graph.groups)
+    for node in graph.nodes:
+        boxes[node.group] += node.kind not in HIDDEN
+    for group in graph.groups[1:]:
+        inside[group.parent].append(group.id)
+        boxes[group.parent] += 1
+    shown, opened, level = boxes[0], [], inside[0]
+    while level:
+        following = []
+        for number in level:
+            if graph.groups[number].kind != "fold" and shown + boxes[number] - 1 <= most:
+                shown += boxes[number] - 1
+                opened.append(graph.groups[number].name)
+                following += inside[number]
+        level = following
+    return opened
+
+
 def _fill(root: _Box, nodes: Sequence[GraphNode], scopes: Sequence[Scope]) -> None:
     boxes: dict[Scope, _Box] = {(): root}
 
@@ -185,7 +206,7 @@ def _cut(box: _Box, nodes: Sequence[GraphNode], edges: Sequence[tuple[int, int]]
     shown = sum(_is_shown(m, nodes) for m in box.members)
     if shown <= MOST_CHILDREN:
         return
-    width = max(_SECTION, -(-shown // MOST_CHILDREN))
+    width = max(_SECTION, -(-shown * 4 // (3 * MOST_CHILDREN)))
     crossing = _crossings(box, len(nodes), edges)
     sections: list[_Box | int] = []
     start = 0

@@ -1,6 +1,13 @@
+import json
 import shutil
+import socket
+import subprocess
+import sys
+import time
 import urllib.parse
+import urllib.request
 
+import nbformat
 import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -42,3 +49,85 @@ def foreign_requests():
         return found
 
     return watch
+
+
+@pytest.fixture(scope="module")
+def lab_of(tmp_path_factory):
+    """A function that starts a JupyterLab on a notebook with the given cells: its URL."""
+    pytest.importorskip("jupyterlab", reason="needs the jupyterlab package")
+    servers = []
+
+    def start(cells):
+        address, server = _start_lab(tmp_path_factory.mktemp("lab"), cells)
+        servers.append(server)
+        _wait_for(f"{address}/api/status", server)
+        return f"{address}/lab/tree/bench.ipynb?reset"
+
+    try:
+        yield start
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait(30)
+
+
+def _start_lab(folder, cells):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    nbformat.write(notebook, folder / "bench.ipynb")
+    settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    news = {"fetchNews": "false", "checkForUpdates": False}
+    (settings / "notification.jupyterlab-settings").write_text(json.dumps(news))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "jupyterlab",
+            "--no-browser",
+            "--allow-root",
+            "--ServerApp.ip=127.0.0.1",
+            f"--ServerApp.port={port}",
+            "--IdentityProvider.token=",
+            f"--ServerApp.root_dir={folder}",
+            f"--LabApp.user_settings_dir={folder / 'settings'}",
+            f"--LabApp.workspaces_dir={folder / 'workspaces'}",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    return f"http://127.0.0.1:{port}", server
+
+
+def _wait_for(url, server):
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        assert server.poll() is None, "JupyterLab ended by itself"
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.3)
+    raise AssertionError(f"JupyterLab did not answer at {url}")
+
+
+@pytest.fixture
+def run_first_cell():
+    """A function that runs the first cell of an opened notebook."""
+    return _run_first_cell
+
+
+def _run_first_cell(page):
+    """Run it as soon as the kernel takes it: before, JupyterLab drops the request in silence."""
+    prompt = page.locator(".jp-InputPrompt").first
+    prompt.wait_for()
+    for _ in range(60):
+        page.locator(".jp-CodeCell .cm-content").first.click()
+        page.keyboard.press("Shift+Enter")
+        page.wait_for_timeout(1000)
+        if prompt.inner_text().strip() != "[ ]:":
+            return
+    raise AssertionError("the kernel took no cell")

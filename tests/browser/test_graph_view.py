@@ -1,0 +1,214 @@
+"""GraphView in a real browser: seen, clicked, typed at, and reopened without a kernel."""
+
+import re
+
+import nbformat
+import pytest
+import torch
+from torch import nn
+
+import etlab
+
+SECONDS = 120_000  # milliseconds that a slow machine may take for one step
+
+CELL = """\
+import torch
+from torch import nn
+import etlab
+torch.manual_seed(0)
+block = lambda: nn.Sequential(nn.Conv2d(5, 5, 3, padding=1), nn.ReLU())
+model = nn.Sequential(nn.Conv2d(3, 5, 3), block(), block(), nn.Hardtanh(), nn.Flatten()).eval()
+run = etlab.export(model, torch.linspace(-1, 1, 147).reshape(1, 3, 7, 7), name="toy")
+view = run.graph("aten").widget()
+view
+"""
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.act = nn.Conv2d(5, 5, 3, padding=1), nn.ReLU()
+
+    def forward(self, x):
+        return self.act(self.conv(x)) + x
+
+
+@pytest.fixture(scope="module")
+def graph():
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(3, 5, 3), *[Block() for _ in range(3)], nn.Flatten(), nn.Linear(125, 4)
+    )
+    inputs = (torch.linspace(-1, 1, 147).reshape(1, 3, 7, 7),)
+    return etlab.export(model.eval(), inputs, partitioner="xnnpack", name="toy").graph("aten")
+
+
+@pytest.fixture
+def open_view(chromium, foreign_requests, tmp_path):
+    """A function that opens a view as a page; at the end nothing may have gone wrong in it."""
+    pages, problems = [], []
+
+    def opened(view, **options):
+        file = tmp_path / "view.html"
+        file.write_text(view.to_html())
+        page = chromium.new_page(viewport={"width": 1200, "height": 700}, **options)
+        pages.append(page)
+        page.set_default_timeout(SECONDS)
+        problems.append(foreign_requests(page))
+        page.on("console", lambda message: problems.append([message.text]))
+        page.on("pageerror", lambda error: problems.append([str(error)]))
+        page.goto(file.as_uri())
+        page.locator(".etlab-gv[data-ready]").wait_for()
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert [one for found in problems for one in found] == []
+
+
+def traits(page, name):
+    return page.evaluate(f"window.model.get('{name}')")
+
+
+def box_on_screen(page, name):
+    """The middle of a drawn node or group, in pixels of the window."""
+    return page.evaluate(
+        """(name) => {
+          const { pane } = document.querySelector('.etlab-gv');
+          const { graph } = pane.tree;
+          const node = graph.names.indexOf(name);
+          const item = node >= 0 ? node : graph.count + graph.groupNames.indexOf(name);
+          const at = pane.scene.items.indexOf(item) * 4;
+          const [x, y, w, h] = pane.scene.boxes.slice(at, at + 4);
+          const { left, top } = pane.canvas.getBoundingClientRect();
+          const { x: dx, y: dy, scale } = pane.camera;
+          return [left + (x + w / 2 - dx) * scale, top + (y + h / 2 - dy) * scale];
+        }""",
+        name,
+    )
+
+
+def test_click_selects_and_double_click_opens(open_view, graph):
+    page = open_view(graph.widget(opened=[]))
+    page.mouse.click(*box_on_screen(page, "linear"))
+    assert traits(page, "selection") == ["linear"]
+    facts = page.locator(".etlab-gv-facts")
+    assert re.search(r"operator\s*linear", facts.inner_text())
+    assert re.search(r"arguments\s*flatten", facts.inner_text())
+    fold = next(group.name for group in graph.groups if group.kind == "fold")
+    page.mouse.dblclick(*box_on_screen(page, fold))
+    page.wait_for_function("name => window.model.get('opened').includes(name)", arg=fold)
+    assert page.locator('[role=treeitem][aria-level="2"]').count() == 3
+
+
+def test_keyboard_alone_walks_opens_and_selects(open_view, graph):
+    page = open_view(graph.widget(opened=[]))
+    tree = page.get_by_role("tree")
+    tree.focus()
+    page.keyboard.press("ArrowDown")
+    assert traits(page, "selection") == ["conv2d"]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    active = tree.get_attribute("aria-activedescendant")
+    assert page.locator(f"#{active}").get_attribute("aria-expanded") == "true"
+    page.keyboard.press("ArrowRight")
+    row = page.locator(f"#{tree.get_attribute('aria-activedescendant')}")
+    assert row.get_attribute("aria-level") == "2"
+    assert row.get_attribute("aria-posinset") == "1"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert traits(page, "opened") == []
+    page.keyboard.press("/")
+    page.keyboard.type("op:conv")
+    assert page.locator(".etlab-gv-found").inner_text() == "4 found"
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    assert traits(page, "selection") == ["conv2d"]
+    page.keyboard.press("Alt+ArrowUp")
+    assert traits(page, "selection") == ["input"]
+    page.keyboard.press("?")
+    assert page.get_by_role("region", name="Help").is_visible()
+    page.keyboard.press("Escape")
+    assert page.get_by_role("region", name="Help").is_hidden()
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement === document.body")
+
+
+def test_selection_set_from_outside_is_opened_and_shown(open_view, graph):
+    page = open_view(graph.widget(opened=[]))
+    page.evaluate("window.model.set('selection', ['relu_1'])")
+    page.wait_for_function("window.model.get('opened').length === 2")
+    x, y = box_on_screen(page, "relu_1")
+    stage = page.locator(".etlab-gv-stage").bounding_box()
+    assert stage["x"] < x < stage["x"] + stage["width"]
+    assert stage["y"] < y < stage["y"] + stage["height"]
+    assert "relu_1" in page.locator(".etlab-gv-status").inner_text()
+
+
+def test_wrong_query_is_answered_in_words(open_view, graph):
+    page = open_view(graph.widget())
+    page.get_by_label("Find nodes").fill("bytes>many")
+    assert "is no number" in page.locator(".etlab-gv-found").inner_text()
+    assert page.get_by_label("Find nodes").get_attribute("aria-invalid") == "true"
+
+
+def test_colouring_follows_the_picker_and_overlays(open_view, graph):
+    view = graph.widget(opened=[])
+    view.overlay({"linear": 0.25, "conv2d_1": 0.5}, name="latency", unit="s")
+    page = open_view(view)
+    legend = page.locator(".etlab-gv-legend")
+    assert "500 ms" in legend.inner_text()
+    page.get_by_label("Colour by").select_option("dtype")
+    assert "float32" in legend.inner_text()
+    assert traits(page, "color_by") == "dtype"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_view_follows_the_theme_of_the_page(open_view, graph, scheme):
+    page = open_view(graph.widget(), color_scheme=scheme)
+    is_dark = page.locator(".etlab-gv").evaluate("e => e.classList.contains('etlab-gv-dark')")
+    assert is_dark == (scheme == "dark")
+    corner = page.evaluate(
+        "[...document.querySelector('canvas').getContext('2d').getImageData(1, 1, 1, 1).data]"
+    )
+    assert (max(corner[:3]) < 60) == (scheme == "dark")
+
+
+def test_canvas_grows_with_the_window(open_view, graph):
+    page = open_view(graph.widget())
+    before = page.locator("canvas").evaluate("e => e.width")
+    page.set_viewport_size({"width": 900, "height": 600})
+    page.wait_for_function("before => document.querySelector('canvas').width < before", arg=before)
+
+
+def test_lab_shows_the_view_and_the_kernel_hears_of_it(
+    chromium, foreign_requests, lab_of, run_first_cell, tmp_path
+):
+    page = chromium.new_page(viewport={"width": 1400, "height": 1200})
+    page.set_default_timeout(SECONDS)
+    foreign = foreign_requests(page)
+    cells = [CELL, "print('selected', view.selection)"]
+    address = lab_of(cells)
+    page.goto(address)
+    run_first_cell(page)
+    page.locator(".etlab-gv[data-ready]").wait_for()
+    page.locator("img[alt='graph of toy, aten']").wait_for(state="hidden")
+    page.locator(".etlab-gv").get_by_role("treeitem", name="hardtanh").first.click()
+    page.locator(".etlab-gv-facts", has_text="arguments").wait_for()
+    page.locator(".jp-CodeCell .cm-content").nth(1).click()
+    page.keyboard.press("Shift+Enter")
+    page.locator(".jp-OutputArea", has_text="selected ['hardtanh']").wait_for()
+    page.keyboard.press("Control+s")
+    page.wait_for_timeout(1500)
+    folder = page.evaluate(
+        "async () => (await (await fetch('/api/contents/bench.ipynb')).json()).content"
+    )
+    outputs = nbformat.from_dict(folder).cells[0].outputs
+    assert [sorted(output.data) for output in outputs] == [
+        ["text/html", "text/plain"],
+        ["application/vnd.jupyter.widget-view+json", "text/plain"],
+    ]
+    assert "data:image/svg+xml;base64," in outputs[0].data["text/html"]
+    assert foreign == []
+    page.close()

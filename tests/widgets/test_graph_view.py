@@ -1,0 +1,147 @@
+"""GraphView from the kernel's side: its state, its colourings, its answers, its two outputs."""
+
+import json
+import re
+import struct
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+import etlab
+from etlab.errors import InvalidArgumentError, NotFoundError
+from etlab.inspect.graph_wire import encode_graph
+from etlab.widgets import find_view
+from etlab.widgets._modules import joined_modules, without_comments
+
+WIDGETS = Path(find_view.__code__.co_filename).parent
+
+
+@pytest.fixture(scope="module")
+def graph():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3)).eval()
+    return etlab.export(model, (torch.ones(1, 5),), partitioner="xnnpack", name="mlp").graph()
+
+
+def read_wire(data):
+    """Head and sections of the bytes that a browser gets."""
+    assert data[:4] == b"ETG1"
+    (length,) = struct.unpack_from("<I", data, 4)
+    head = json.loads(data[8 : 8 + length])
+    sections = {}
+    for name, kind, offset, count in head["sections"]:
+        assert offset % 8 == 0
+        if kind == "text":
+            sections[name] = data[offset : offset + count].decode().split("\n")
+        else:
+            sections[name] = np.frombuffer(data, np.dtype(f"<{kind}"), count, offset)
+    return head, sections
+
+
+def test_wire_holds_what_the_table_holds(graph):
+    head, sections = read_wire(encode_graph(graph))
+    assert head["count"] == len(graph.nodes)
+    for node in graph.nodes:
+        assert sections["names"][node.id] == node.name
+        assert sections["operators"][sections["operator"][node.id]] == node.operator
+        assert sections["backends"][sections["backend"][node.id]] == node.backend
+        assert sections["bytes"][node.id] == (-1 if node.nbytes is None else node.nbytes)
+        assert sections["group"][node.id] == node.group
+    ends = np.cumsum(sections["indegree"])
+    edges = [
+        (int(source), target)
+        for target, end in enumerate(ends)
+        for source in sections["edges"][end - sections["indegree"][target] : end]
+    ]
+    assert sorted(edges) == sorted(graph.edges)
+
+
+def test_view_opens_what_reads_well_and_selects_from_python(graph):
+    view = graph.widget()
+    assert repr(view) == "GraphView(mlp, delegated)"
+    assert view.color_by == "backend"
+    assert view.opened == ["lowered_module_0"]
+    view.focus("tanh_default")
+    assert view.selection == ["tanh_default"]
+    with pytest.raises(NotFoundError, match="no node or group"):
+        view.focus("nothing")
+    with pytest.raises(NotFoundError, match="choose from none, backend"):
+        view.color_by = "nothing"
+    with pytest.raises(NotFoundError, match="no group is called 'nothing'"):
+        graph.widget(opened=["nothing"])
+
+
+def test_overlay_takes_a_series_by_node_or_by_origin(graph):
+    view = graph.widget()
+    made = view.overlay(pd.Series({"tanh_default": 2.5, "nothing": 1.0}, name="latency"), unit="s")
+    assert made.unmatched == ("nothing",)
+    assert view.color_by == "latency"
+    values = np.frombuffer(view.overlays["latency"]["values"], np.float32)
+    assert values[graph.places["tanh_default"]] == 2.5
+    assert np.isnan(values).sum() == len(graph.nodes) - 1
+    by_origin = view.overlay({"linear": 7, "linear_1": None}, name="by origin", combine="max")
+    assert by_origin.values[graph.places["linear_default"]] == 7
+    words = view.overlay({"linear": "slow", "tanh": "fast"}, name="words")
+    assert words.classes == ("fast", "slow")
+    assert words.values[graph.places["tanh_default"]] == 0
+
+
+def test_wrong_overlays_are_refused_in_words(graph):
+    view = graph.widget()
+    with pytest.raises(InvalidArgumentError, match="names a node of mlp"):
+        view.overlay({"nothing": 1})
+    with pytest.raises(InvalidArgumentError, match="all numbers or all strings"):
+        view.overlay({"tanh": "fast", "linear": 1})
+    with pytest.raises(InvalidArgumentError, match="'most' is none of sum, min"):
+        view.overlay({"tanh": 1}, combine="most")
+    with pytest.raises(InvalidArgumentError, match="a pandas Series or a mapping"):
+        view.overlay([1, 2])
+
+
+def test_page_asks_and_the_kernel_answers_in_words(graph):
+    view = graph.widget()
+    said = []
+    view.send = lambda message: said.append(message)
+    view._answer(None, {"type": "details", "node": "tanh_default"}, [])
+    rows = dict(said[0]["rows"])
+    assert rows["arguments"] == "linear_default"
+    view._answer(None, {"type": "source", "source": graph.node("tanh_default").source}, [])
+    assert any(said[1]["text"]["lines"])
+    for nonsense in (None, {"type": "details", "node": "x/y"}, {"type": "source", "source": "f:1"}):
+        view._answer(None, nonsense, [])
+    assert len(said) == 2
+
+
+def test_display_is_a_picture_and_then_the_view(graph, monkeypatch):
+    outputs = []
+    monkeypatch.setattr(
+        "etlab.widgets._two_outputs.display", lambda data, **options: outputs.append(data)
+    )
+    view = graph.widget()
+    view._ipython_display_()
+    snapshot, live = outputs
+    assert "application/vnd.jupyter.widget-view+json" not in snapshot
+    assert "application/vnd.jupyter.widget-view+json" in live
+    assert view.hides in snapshot["text/html"]
+    assert snapshot["text/plain"] == live["text/plain"] == "GraphView(mlp, delegated)"
+    assert len(snapshot["text/html"]) < 150_000
+
+
+def test_page_of_its_own_names_no_outside_address(graph):
+    page = graph.widget().to_html()
+    links = set(re.findall(r"https?://[^\s\"'<>]+", page))
+    assert not links
+
+
+def test_joined_modules_keep_strings_and_lose_comments():
+    source = 'const a = "// b"; // c\n/** d */\nconst e = /\\/\\*"/g.test(`x /* ${a} */ y`);\n'
+    assert (
+        without_comments(source) == 'const a="// b";\nconst e=/\\/\\*"/g.test(`x /* ${a} */ y`);\n'
+    )
+    module = joined_modules(WIDGETS / "graph_view.js")
+    assert "import " not in re.sub(r'"[^"]*"|`[^`]*`', "", module)
+    assert module.rstrip().endswith("export default{render};")

@@ -1,0 +1,22 @@
+// What the colours mean.
+
+import { element } from "./dom.js";
+
+/** @typedef {import("./colours.js").Painted} Painted */
+
+/**
+ * @param {HTMLElement} host
+ * @param {string} name
+ * @param {Painted} painted
+ */
+export function showLegend(host, name, painted) {
+  host.replaceChildren();
+  if (!painted.legend.length) return;
+  host.append(element("span", { class: "etlab-gv-legend-name" }, [name]));
+  for (const { label, colour, count } of painted.legend) {
+    const swatch = element("span", { class: "etlab-gv-swatch", "aria-hidden": "true" });
+    swatch.style.background = colour;
+    const text = count === undefined ? label : `${label} ${count.toLocaleString("en")}`;
+    host.append(element("span", { class: "etlab-gv-entry" }, [swatch, text]));
+  }
+}
