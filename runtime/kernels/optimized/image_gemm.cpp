@@ -11,7 +11,6 @@ namespace etlab {
 namespace {
 
 constexpr int64_t kWidestVector = 16;
-constexpr int64_t kMostTaps = 64;  // of one call of a tile: its pointers are on the stack
 // Depth that a tile walks at once: a block of a panel then stays in the second-level cache.
 constexpr int64_t kDepthBlock = 1024;
 // Multiply-adds below which a second thread costs more than it brings.
@@ -19,7 +18,6 @@ constexpr int64_t kSmallestParallelWork = 1 << 20;
 // Weights below this stay in the second-level cache whole: rows are walked outermost.
 constexpr int64_t kSmallWeights = 1 << 17;
 constexpr int64_t kRowBlockFloats = 1 << 15;
-constexpr int64_t kLineFloats = 16;  // of a cache line
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -44,28 +42,11 @@ void for_each_block(const ImageGemm& problem, const Body& body) {
     return;
   }
   const int64_t at_once =
-      std::min(kMostTaps, std::max<int64_t>(kDepthBlock / std::max<int64_t>(problem.channels, 1), 1));
+      std::min(kMostPanelTaps, std::max<int64_t>(kDepthBlock / std::max<int64_t>(problem.channels, 1), 1));
   for (int64_t tap = 0; tap < problem.taps; tap += at_once) {
     const int64_t taps = std::min(at_once, problem.taps - tap);
     body(DepthBlock{tap, taps, 0, problem.channels, tap * problem.channels}, tap == 0,
          tap + taps == problem.taps);
-  }
-}
-
-void find_pixels(const ImageGemm& problem, const DepthBlock& block, int64_t row, int64_t rows,
-                 const float** pixels) {
-  if (problem.offsets == nullptr) {
-    for (int64_t r = 0; r < rows; ++r) {
-      pixels[r] = problem.input + (row + r) * problem.row_stride + block.channel;
-    }
-    return;
-  }
-  for (int64_t r = 0; r < rows; ++r) {
-    const int32_t* offsets = problem.offsets + (row + r) * problem.taps + block.tap;
-    for (int64_t tap = 0; tap < block.taps; ++tap) {
-      pixels[tap * kMaxImageRows + r] =
-          offsets[tap] < 0 ? problem.zeros : problem.input + offsets[tap];
-    }
   }
 }
 
@@ -77,40 +58,28 @@ void multiply_panel(const ImageGemm& problem, const ImageWeights& weights, int64
   const int64_t vectors = weights.vectors(panel);
   const int64_t width = vectors * kernels.width;
   const int columns = static_cast<int>(std::min(width, weights.columns() - column));
-  const int64_t tiles = divide_up(end - begin, kernels.max_rows);
-  if (tiles == 0) return;
-  // Tiles of nearly equal heights, the higher ones first: no lonely row at the end.
-  const int64_t height = (end - begin) / tiles;
-  const int64_t higher = (end - begin) % tiles;
   const bool is_streamed = weights.columns() * weights.depth() > kSmallWeights;
-  const int64_t lines = width / kLineFloats;  // of a row of the panel
+  const bool is_matrix = problem.offsets == nullptr;
+  ImagePanel job{};
+  job.offset_step = problem.taps;
+  job.row_stride = problem.row_stride;
+  job.zeros = problem.zeros;
+  job.rows = end - begin;
+  job.c = problem.out + begin * problem.out_stride + column;
+  job.c_stride = problem.out_stride;
+  job.bias = problem.bias + column;
+  job.lower = problem.lower;
+  job.upper = problem.upper;
   for_each_block(problem, [&](const DepthBlock& block, bool is_first, bool is_last) {
-    const float* pixels[kMostTaps * kMaxImageRows];
-    ImageTile tile{};
-    tile.rows = pixels;
-    tile.row_step = kMaxImageRows;
-    tile.taps = block.taps;
-    tile.channels = block.channels;
-    tile.b = weights.panel(panel) + block.depth * width;
-    tile.c_stride = problem.out_stride;
-    tile.bias = problem.bias + column;
-    tile.accumulate = !is_first;
-    tile.clamp = is_last && problem.clamp;
-    tile.lower = problem.lower;
-    tile.upper = problem.upper;
-    int64_t row = begin;
-    for (int64_t i = 0; i < tiles; ++i) {
-      const int64_t rows = height + (i < higher ? 1 : 0);
-      find_pixels(problem, block, row, rows, pixels);
-      // The first tiles bring the next block nearer, a part of it each.
-      const int64_t block_depth = block.taps * block.channels;
-      tile.prefetch = is_streamed && i < lines
-                          ? tile.b + block_depth * (width + i * kLineFloats)
-                          : nullptr;
-      tile.c = problem.out + row * problem.out_stride + column;
-      kernels.tile[vectors - 1][rows - 1](tile, columns);
-      row += rows;
-    }
+    job.input = problem.input + (is_matrix ? begin * problem.row_stride + block.channel : 0);
+    job.offsets = is_matrix ? nullptr : problem.offsets + begin * problem.taps + block.tap;
+    job.taps = block.taps;
+    job.channels = block.channels;
+    job.b = weights.panel(panel) + block.depth * width;
+    job.next = is_streamed ? job.b + block.taps * block.channels * width : nullptr;
+    job.accumulate = !is_first;
+    job.clamp = is_last && problem.clamp;
+    kernels.panel[vectors - 1](job, columns);
   });
 }
 

@@ -7,26 +7,31 @@ namespace etlab {
 // Pictures with channels innermost (NHWC): a pixel is a row of contiguous channels. Windows are given
 // as pointers to pixels, so that padding is a pointer to a row of zeros and nothing is copied.
 
-constexpr int kMaxImageRows = 7;
+constexpr int64_t kMostPanelTaps = 64;  // their pointers are on the stack
+constexpr int64_t kLineFloats = 16;     // of a cache line
 
-// One tile of C = A * B: up to kMaxImageRows rows by a panel of columns, summed over taps and the
-// channels of each.
-struct ImageTile {
-  const float* const* rows;  // (taps, row_step) first channel of each row's pixel
-  int64_t row_step;          // pointers from one tap to the next
+// C = A * B, or an addition to it: rows by a panel of columns, summed over taps and channels of each.
+struct ImagePanel {
+  const float* input;
+  const int32_t* offsets;  // (rows, offset_step) from `input`, negative: zeros; nullptr: one tap,
+                           // rows `row_stride` apart
+  int64_t offset_step;
+  int64_t row_stride;
+  const float* zeros;  // (channels), where there are offsets
+  int64_t rows;
   int64_t taps;
   int64_t channels;
   const float* b;  // (taps * channels, panel width)
   float* c;        // (rows, columns), columns contiguous
   int64_t c_stride;
-  const float* bias;      // (panel width); not read when C holds the sum so far
-  const float* prefetch;  // a cache line a channel and tap is brought near from here, or nullptr
-  bool accumulate;  // C holds the sum so far
-  bool clamp;       // the result to [lower, upper]
+  const float* bias;  // (panel width); not read when C holds the sum so far
+  const float* next;  // as much as B, brought near meanwhile, or nullptr
+  bool accumulate;    // C holds the sum so far
+  bool clamp;         // the result to [lower, upper]
   float lower;
   float upper;
 };
-using ImageTileFunction = void (*)(const ImageTile& tile, int columns);
+using ImagePanelFunction = void (*)(const ImagePanel& panel, int columns);
 
 // Some pixels of one row of a depthwise result, some channels of them, every channel with weights of
 // its own. Windows are given by their columns, which neighbours share where they overlap: pixel p
@@ -64,8 +69,8 @@ struct BlendTile {
 struct ImageKernels {
   int width;          // floats of a vector
   int panel_vectors;  // vectors of the widest panel
-  int max_rows;       // of a tile
-  ImageTileFunction tile[4][kMaxImageRows];  // [vectors - 1][rows - 1]
+  int max_rows;       // that a panel's part should be a multiple of
+  ImagePanelFunction panel[4];  // [vectors - 1]
   void (*depthwise)(const DepthwiseRow& row);
   // out[c] = the largest of rows[i][c], NaN above all; then limited.
   void (*max_pool)(const float* const* rows, int64_t count, int64_t channels, float lower,

@@ -8,60 +8,61 @@ namespace {
 using etlab::BlendTile;
 using etlab::DepthwiseRow;
 using etlab::ImageKernels;
-using etlab::ImageTile;
-using etlab::ImageTileFunction;
+using etlab::ImagePanel;
+
+// Tiles of one vector have more rows: there would be too few sums to hide the latency of an addition.
+constexpr int rows_of_tile(int vectors) { return vectors == 1 ? 2 * kTileRows : kTileRows; }
+constexpr int kMostRows = 2 * kTileRows;
 
 template <int rows, int vectors>
-ETLAB_INLINE void finish_tile(const ImageTile& t, F (&sum)[rows][vectors], Tail tail) {
-  const F lower = splat(t.lower);
-  const F upper = splat(t.upper);
-#pragma GCC unroll 8
+ETLAB_INLINE void finish_tile(const ImagePanel& p, float* c, F (&sum)[rows][vectors], Tail tail) {
+  const F lower = splat(p.lower);
+  const F upper = splat(p.upper);
+#pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
-    float* c = t.c + r * t.c_stride;
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      const bool is_last = v == vectors - 1;
       F x = sum[r][v];
-      if (t.clamp) x = at_most(at_least(x, lower), upper);
-      if (is_last) {
+      if (p.clamp) x = at_most(at_least(x, lower), upper);
+      if (v == vectors - 1) {
         store_tail(c + v * kWidth, x, tail);
       } else {
         store(c + v * kWidth, x);
       }
     }
+    c += p.c_stride;
   }
 }
 
 // C in registers over all taps: a broadcast of A times vectors of B.
 template <int rows, int vectors>
-void image_tile(const ImageTile& t, int columns) {
-  const Tail tail = tail_of(columns - (vectors - 1) * kWidth);
+void image_tile(const ImagePanel& p, const float* const* pixels, float* c, const float* next,
+                Tail tail) {
   F sum[rows][vectors];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      const float* c = t.c + r * t.c_stride + v * kWidth;
-      sum[r][v] = !t.accumulate     ? load(t.bias + v * kWidth)
-                  : v < vectors - 1 ? load(c)
-                                    : load_tail(c, tail);
+      const float* so_far = c + r * p.c_stride + v * kWidth;
+      sum[r][v] = !p.accumulate     ? load(p.bias + v * kWidth)
+                  : v < vectors - 1 ? load(so_far)
+                                    : load_tail(so_far, tail);
     }
   }
-  const float* b = t.b;
-  const float* next = t.prefetch != nullptr ? t.prefetch : t.b;
-  const int64_t next_step = t.prefetch != nullptr ? 16 : 0;
-  for (int64_t tap = 0; tap < t.taps; ++tap) {
-    const float* const* pixels = t.rows + tap * t.row_step;
+  const float* b = p.b;
+  const int64_t next_step = next != nullptr ? etlab::kLineFloats : 0;
+  if (next == nullptr) next = b;
+  for (int64_t tap = 0; tap < p.taps; ++tap) {
     const float* a[rows];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) a[r] = pixels[r];
-    for (int64_t k = 0; k < t.channels; ++k) {
+    for (int64_t k = 0; k < p.channels; ++k) {
       __builtin_prefetch(next, 0, 2);
       next += next_step;
       F row[vectors];
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) row[v] = load(b + v * kWidth);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < rows; ++r) {
         const F x = splat(a[r][k]);
 #pragma GCC unroll 4
@@ -69,8 +70,76 @@ void image_tile(const ImageTile& t, int columns) {
       }
       b += vectors * kWidth;
     }
+    pixels += kMostRows;
   }
-  finish_tile<rows, vectors>(t, sum, tail);
+  finish_tile<rows, vectors>(p, c, sum, tail);
+}
+
+using TileFunction = void (*)(const ImagePanel& panel, const float* const* pixels, float* c,
+                              const float* next, Tail tail);
+template <int vectors, int rows>
+constexpr TileFunction tile_or_none() {
+  if constexpr (vectors <= kPanelVectors && rows <= rows_of_tile(vectors)) {
+    return &image_tile<rows, vectors>;
+  } else {
+    return nullptr;
+  }
+}
+
+// By rows, less one.
+template <int vectors>
+constexpr TileFunction kTiles[14] = {
+    tile_or_none<vectors, 1>(),  tile_or_none<vectors, 2>(),  tile_or_none<vectors, 3>(),
+    tile_or_none<vectors, 4>(),  tile_or_none<vectors, 5>(),  tile_or_none<vectors, 6>(),
+    tile_or_none<vectors, 7>(),  tile_or_none<vectors, 8>(),  tile_or_none<vectors, 9>(),
+    tile_or_none<vectors, 10>(), tile_or_none<vectors, 11>(), tile_or_none<vectors, 12>(),
+    tile_or_none<vectors, 13>(), tile_or_none<vectors, 14>()};
+
+ETLAB_INLINE void find_pixels(const ImagePanel& p, int64_t row, int64_t rows,
+                              const float** pixels) {
+  if (p.offsets == nullptr) {
+    for (int64_t r = 0; r < rows; ++r) pixels[r] = p.input + (row + r) * p.row_stride;
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    const int32_t* offsets = p.offsets + (row + r) * p.offset_step;
+    for (int64_t tap = 0; tap < p.taps; ++tap) {
+      pixels[tap * kMostRows + r] = offsets[tap] < 0 ? p.zeros : p.input + offsets[tap];
+    }
+  }
+}
+
+template <int vectors>
+void image_panel(const ImagePanel& p, int columns) {
+  if (p.rows <= 0) return;
+  const Tail tail = tail_of(columns - (vectors - 1) * kWidth);
+  const float* pixels[etlab::kMostPanelTaps * kMostRows];
+  // Tiles of nearly equal heights, the higher ones first: no lonely row at the end.
+  constexpr int64_t most = rows_of_tile(vectors);
+  const int64_t tiles = (p.rows + most - 1) / most;
+  const int64_t height = p.rows / tiles;
+  const int64_t higher = p.rows % tiles;
+  constexpr int64_t lines = vectors * kWidth / etlab::kLineFloats;
+  int64_t row = 0;
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t rows = height + (i < higher ? 1 : 0);
+    find_pixels(p, row, rows, pixels);
+    // The first tiles bring what comes next nearer, a part of it each.
+    const float* next = p.next != nullptr && i < lines
+                            ? p.next + i * p.taps * p.channels * etlab::kLineFloats
+                            : nullptr;
+    kTiles<vectors>[rows - 1](p, pixels, p.c + row * p.c_stride, next, tail);
+    row += rows;
+  }
+}
+
+template <int vectors>
+constexpr etlab::ImagePanelFunction panel_or_none() {
+  if constexpr (vectors <= kPanelVectors) {
+    return &image_panel<vectors>;
+  } else {
+    return nullptr;
+  }
 }
 
 // Neighbouring pixels from `first`, vectors of channels from `c`: a column is loaded once for all
@@ -216,29 +285,14 @@ void blend(const BlendTile& t) {
   }
 }
 
-template <int vectors, int rows>
-constexpr ImageTileFunction tile_or_none() {
-  if constexpr (vectors <= kPanelVectors && rows <= kTileRows) {
-    return &image_tile<rows, vectors>;
-  } else {
-    return nullptr;
-  }
-}
-
-#define ETLAB_TILES(v)                                                                         \
-  {tile_or_none<v, 1>(), tile_or_none<v, 2>(), tile_or_none<v, 3>(), tile_or_none<v, 4>(),     \
-   tile_or_none<v, 5>(), tile_or_none<v, 6>(), tile_or_none<v, 7>()}
-
 constexpr ImageKernels kImageKernels = {
     kWidth,
     kPanelVectors,
     kTileRows,
-    {ETLAB_TILES(1), ETLAB_TILES(2), ETLAB_TILES(3), ETLAB_TILES(4)},
+    {panel_or_none<1>(), panel_or_none<2>(), panel_or_none<3>(), panel_or_none<4>()},
     &depthwise,
     &max_pool,
     &average_pool,
     &blend};
-
-#undef ETLAB_TILES
 
 }  // namespace

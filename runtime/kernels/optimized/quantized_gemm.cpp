@@ -75,7 +75,7 @@ void requantize_panel(const QuantizedGemm& problem, const QuantizedWeights& weig
   job.rows = end - begin;
   job.count = used_columns(weights, panel);
   const auto at_once = kernels.requantized_panel[weights.vectors(panel) - 1];
-  if (at_once != nullptr && taps <= kMostPanelTaps) {
+  if (at_once != nullptr && taps <= kMostQuantizedTaps) {
     const bool is_matrix = problem.offsets == nullptr;
     at_once({is_matrix ? problem.input + begin * problem.row_stride : problem.input,
              is_matrix ? nullptr : problem.offsets + begin * taps, problem.row_stride,

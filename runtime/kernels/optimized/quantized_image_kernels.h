@@ -47,7 +47,7 @@ struct QuantizedPanel {
   int64_t groups;
   const int8_t* b;
 };
-constexpr int64_t kMostPanelTaps = 64;  // of a panel that is multiplied at once
+constexpr int64_t kMostQuantizedTaps = 64;  // of a panel that is multiplied at once
 // All rows and columns of `job`, whose sums are not used.
 using RequantizedPanelFunction = void (*)(const QuantizedPanel& panel, const RequantizedRows& job);
 

@@ -179,7 +179,7 @@ void find_pixels(const etlab::QuantizedPanel& panel, int64_t row, int64_t rows,
 template <int vectors>
 void requantized_panel(const etlab::QuantizedPanel& panel, const etlab::RequantizedRows& job) {
   const PanelResults<vectors> results(job);
-  const int8_t* pixels[etlab::kMostPanelTaps * kTileRows];
+  const int8_t* pixels[etlab::kMostQuantizedTaps * kTileRows];
   const etlab::QuantizedTile tile{pixels, kTileRows, panel.taps, panel.groups, panel.b, nullptr};
   for (int64_t row = 0; row < job.rows; row += kTileRows) {
     const int64_t rows = job.rows - row < kTileRows ? job.rows - row : kTileRows;

@@ -15,7 +15,6 @@ constexpr int64_t kMostChannels = 1024;  // that a tile of the product walks at 
 // Weights beyond these do not come from memory as fast as they are used.
 constexpr int64_t kMostWeights = 1 << 22;
 constexpr int64_t kBlockFloats = 1 << 18;  // values and sums of the patches that are in work
-constexpr int64_t kLineFloats = 16;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -81,35 +80,24 @@ void multiply(const WinogradWeights& weights, const float* zeros, int64_t count,
   const int64_t columns = weights.columns();
   const auto positions = static_cast<int64_t>(weights.positions().size());
   const ImageKernels& kernels = weights.positions()[0].kernels();
-  const int64_t tiles = divide_up(count, kernels.max_rows);
-  const float* rows[kMaxImageRows];
-  ImageTile tile{};
-  tile.rows = rows;
-  tile.row_step = kMaxImageRows;
-  tile.taps = 1;
-  tile.channels = channels;
-  tile.bias = zeros;
-  tile.c_stride = positions * columns;
+  ImagePanel job{};
+  job.row_stride = positions * channels;
+  job.rows = count;
+  job.taps = 1;
+  job.channels = channels;
+  job.c_stride = positions * columns;
+  job.bias = zeros;
   for (int64_t position = 0; position < positions; ++position) {
     const ImageWeights& matrix = weights.positions()[static_cast<size_t>(position)];
+    job.input = values + position * channels;
     for (int64_t panel = 0; panel < matrix.panels(); ++panel) {
       const int64_t vectors = matrix.vectors(panel);
-      const int64_t width = vectors * kernels.width;
       const int64_t column = matrix.first_column(panel);
-      const float* next = next_panel(weights, position, panel);
-      const int64_t lines = divide_up(width, kLineFloats);
-      tile.b = matrix.panel(panel);
-      for (int64_t i = 0; i < tiles; ++i) {
-        const int64_t first = count * i / tiles;
-        const int64_t height = count * (i + 1) / tiles - first;
-        for (int64_t r = 0; r < height; ++r) {
-          rows[r] = values + ((first + r) * positions + position) * channels;
-        }
-        tile.c = sums + (first * positions + position) * columns + column;
-        tile.prefetch = next != nullptr && i < lines ? next + i * channels * kLineFloats : nullptr;
-        kernels.tile[vectors - 1][height - 1](
-            tile, static_cast<int>(std::min(width, columns - column)));
-      }
+      job.b = matrix.panel(panel);
+      job.c = sums + position * columns + column;
+      job.next = next_panel(weights, position, panel);
+      kernels.panel[vectors - 1](
+          job, static_cast<int>(std::min(vectors * kernels.width, columns - column)));
     }
   }
 }
@@ -120,19 +108,15 @@ bool write_patch(const WinogradConvolution& problem, const WinogradWeights& weig
   const int64_t top = patch / patches.across * patches.tile;
   const int64_t left = patch % patches.across * patches.tile;
   float* pixels[kMostWinogradTile * kMostWinogradTile];
-  const float* residuals[kMostWinogradTile * kMostWinogradTile];
   for (int64_t i = 0; i < patches.tile; ++i) {
     for (int64_t j = 0; j < patches.tile; ++j) {
       const bool is_inside = top + i < problem.output_h && left + j < problem.output_w;
       const int64_t at = ((top + i) * problem.output_w + left + j) * columns;
       pixels[i * patches.tile + j] = is_inside ? problem.out + at : nowhere;
-      residuals[i * patches.tile + j] =
-          is_inside && problem.residual != nullptr ? problem.residual + at : nowhere;
     }
   }
   return weights.transform().output(
-      {sums, columns, problem.bias, pixels, problem.residual != nullptr ? residuals : nullptr,
-       problem.lower, problem.upper});
+      {sums, columns, problem.bias, pixels, problem.lower, problem.upper});
 }
 
 }  // namespace

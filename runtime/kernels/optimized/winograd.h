@@ -39,7 +39,6 @@ struct WinogradConvolution {
   int64_t output_w = 0;
   const float* zeros = nullptr;     // (channels)
   const float* bias = nullptr;      // padded_columns
-  const float* residual = nullptr;  // as the result, added before the limits
   float* out = nullptr;
   float lower = 0.0f;
   float upper = 0.0f;

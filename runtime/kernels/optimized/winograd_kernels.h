@@ -14,9 +14,8 @@ constexpr int kMostWinogradPositions = (kMostWinogradTile + 2) * (kMostWinogradT
 struct WinogradOutput {
   const float* sums;  // (positions, columns)
   int64_t columns;
-  const float* bias;      // (columns)
-  float* const* pixels;   // (tile, tile) where results go; more than once where they do not count
-  const float* const* residuals;  // (tile, tile) added before the limits, or nullptr
+  const float* bias;     // (columns)
+  float* const* pixels;  // (tile, tile) where results go; more than once where they do not count
   float lower;
   float upper;
 };

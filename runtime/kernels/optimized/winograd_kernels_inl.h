@@ -115,9 +115,8 @@ bool winograd_output(const WinogradOutput& job) {
       Kind::to_pixels(rows[i], y);
 #pragma GCC unroll 4
       for (int j = 0; j < tile; ++j) {
-        F x = y[j] + bias;
+        const F x = y[j] + bias;
         faults += x - x;
-        if (job.residuals != nullptr) x += load_tail(job.residuals[i * tile + j] + c, tail);
         store_tail(job.pixels[i * tile + j] + c, at_most(at_least(x, lower), upper), tail);
       }
     }
