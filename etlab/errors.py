@@ -63,3 +63,7 @@ class UnsupportedOperatorError(LoweringError, NotSupportedError):
 
 class MemoryPlanError(LoweringError):
     """A memory plan is invalid or does not fit."""
+
+
+class VerificationError(EtlabError, AssertionError):
+    """A program's outputs are not the expected ones."""

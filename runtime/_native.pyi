@@ -86,6 +86,7 @@ NodeRecord: TypeAlias = tuple[str, int | None, int, int, int, list[NodeResultRec
 TraceRecord: TypeAlias = tuple[int, int, int, list[Any], list[NodeRecord]]
 
 class Trace:
+    bundled_input_index: int
     # Of which instructions results are kept: all, none or these.
     def __init__(self, kept: bool | set[int]) -> None: ...
     @property

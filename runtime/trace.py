@@ -148,6 +148,16 @@ class EventTrace(Sequence[TraceEvent]):
         return self._native.keeps_results
 
     @property
+    def bundled_input_index(self) -> int | None:
+        """Which test case of a bundled program the next runs are marked with; None for none."""
+        index = self._native.bundled_input_index
+        return index if index >= 0 else None
+
+    @bundled_input_index.setter
+    def bundled_input_index(self, index: int | None) -> None:
+        self._native.bundled_input_index = -1 if index is None else index
+
+    @property
     def runs(self) -> Sequence[RunTrace]:
         """Every run that ended well."""
         for index in range(len(self._runs), self._native.run_count):

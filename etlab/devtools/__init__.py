@@ -10,7 +10,24 @@ Inspector(etdump_path="model.etdp", etrecord="model.etrecord").print_data_tabula
 Files go both ways between these and ExecuTorch's own.
 """
 
+from etlab.devtools.bundled_program import BundledProgram, MethodTestCase, MethodTestSuite
+from etlab.devtools.events import Event, EventBlock, PerfData, TimeScale
+from etlab.devtools.inspector import Inspector
+from etlab.devtools.numeric_gap import NumericalComparatorBase
 from etlab.exir.record.archive import generate_etrecord, parse_etrecord
 from etlab.exir.record.etrecord import ETRecord
 
-__all__ = ["ETRecord", "generate_etrecord", "parse_etrecord"]
+__all__ = [
+    "BundledProgram",
+    "ETRecord",
+    "Event",
+    "EventBlock",
+    "Inspector",
+    "MethodTestCase",
+    "MethodTestSuite",
+    "NumericalComparatorBase",
+    "PerfData",
+    "TimeScale",
+    "generate_etrecord",
+    "parse_etrecord",
+]

@@ -72,7 +72,10 @@ py::list execute(Method& method, const py::iterable& inputs, const py::object& a
   ValuesFromPython from_python(inputs);
   const std::vector<Value> values(from_python.values().begin(), from_python.values().end());
   std::unique_ptr<RunTrace> recorded;
-  if (trace != nullptr) recorded = std::make_unique<RunTrace>(method, trace->kept);
+  if (trace != nullptr) {
+    recorded = std::make_unique<RunTrace>(method, trace->kept);
+    recorded->set_bundled_input_index(trace->bundled_input_index);
+  }
   py::list outputs;
   run_interruptible([&](Poller* poller) {
     RunOptions options;

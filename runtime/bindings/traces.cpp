@@ -107,13 +107,14 @@ py::tuple write(const std::vector<MethodTrace>& traces) {
 
 void bind_traces(py::module_& module) {
   py::class_<Trace>(module, "Trace")
-      .def(py::init([](bool all) { return std::make_unique<Trace>(Trace{all, {}}); }),
+      .def(py::init([](bool all) { return std::make_unique<Trace>(Trace{all, -1, {}}); }),
            py::arg("kept"))
       .def(py::init([](std::set<size_t> kept) {
-             return std::make_unique<Trace>(Trace{std::move(kept), {}});
+             return std::make_unique<Trace>(Trace{std::move(kept), -1, {}});
            }),
            py::arg("kept"))
       .def_property_readonly("keeps_results", [](const Trace& trace) { return trace.kept.any(); })
+      .def_readwrite("bundled_input_index", &Trace::bundled_input_index)
       .def_property_readonly("run_count", [](const Trace& trace) { return trace.runs.size(); })
       .def("run", &describe_run, py::arg("index"), py::arg("allocate"))
       .def("clear", [](Trace& trace) { trace.runs.clear(); });

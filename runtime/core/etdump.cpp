@@ -17,6 +17,7 @@ namespace fb = schema::etdump;
 constexpr uint32_t kVersion = 0;
 constexpr int kWholeMethod = -1;  // the chain of events that belong to no instruction
 constexpr int kNoDelegateId = -1;
+constexpr int kNoTestCase = -1;
 constexpr uint32_t kNoDebugHandle = 65535;  // of nodes that ExecuTorch's compiler adds
 constexpr size_t kAlignment = 16;
 constexpr size_t kMostEvents = size_t{1} << 22;  // a FlatBuffer has at most 2 GiB
@@ -51,7 +52,7 @@ class Writer {
     const LoadTimes& load = method.load;
     add_profile("Method::init", kWholeMethod, 0, load.prepare, load.end);
     add_profile("Program::load_method", kWholeMethod, 0, load.begin, load.end);
-    end_block("Default");
+    end_block("Default", kNoTestCase);
     for (const RunTrace* run : method.runs) add_run(*method.meta, *run);
   }
 
@@ -88,7 +89,7 @@ class Writer {
     for (; result < run.results().size(); ++result) {
       add_result(run.results()[result], kWholeMethod, 0, true);
     }
-    end_block("Execute");
+    end_block("Execute", run.bundled_input_index());
   }
 
   void add_nodes(const RunTrace& run, size_t begin, size_t end, int instruction) {
@@ -161,8 +162,8 @@ class Writer {
                              instruction, value)));
   }
 
-  void end_block(const char* name) {
-    blocks_.push_back(fb::CreateRunData(builder_, builder_.CreateSharedString(name), -1, 0,
+  void end_block(const char* name, int bundled_input_index) {
+    blocks_.push_back(fb::CreateRunData(builder_, builder_.CreateSharedString(name), bundled_input_index, 0,
                                         builder_.CreateVector(events_)));
     events_.clear();
   }

@@ -71,6 +71,9 @@ class RunTrace : public InstructionObserver {
   void on_node(const DelegateNode& node, int64_t begin, int64_t end) override;
   void on_end(int64_t begin, int64_t end, Span<const Value* const> outputs) override;
 
+  // Which test case of a bundled program ran; -1 for none.
+  int bundled_input_index() const { return bundled_input_index_; }
+  void set_bundled_input_index(int index) { bundled_input_index_ = index; }
   int64_t begin() const { return begin_; }
   int64_t end() const { return end_; }
   const std::vector<Event>& events() const { return events_; }
@@ -91,6 +94,7 @@ class RunTrace : public InstructionObserver {
   const Method* method_;
   KeptResults kept_;
   bool is_kept_ = false;  // of the instruction that runs
+  int bundled_input_index_ = -1;
   int64_t begin_ = 0;
   int64_t end_ = 0;
   std::vector<Event> events_;

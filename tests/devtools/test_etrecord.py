@@ -126,6 +126,20 @@ def test_several_methods_have_maps_of_their_own(exported, tmp_path):
     assert set(record.edge_dialect_program) == set(record.debug_handle_map) == {"one", "two"}
 
 
+def test_branches_come_back_with_their_nodes(tmp_path):
+    class Branches(nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,)) + 1
+
+    exported = torch.export.export(Branches(), (torch.ones(3),))
+    to_edge(exported, generate_etrecord=True).to_executorch().get_etrecord().save(tmp_path / "b")
+    record = parse_etrecord(tmp_path / "b")
+    for x in (torch.ones(3), -torch.ones(3)):
+        torch.testing.assert_close(record.edge_dialect_program.module()(x), Branches()(x))
+    operators = [node.operator for node in record.graph("edge_dialect_exported_program").nodes]
+    assert {"aten.sin.default", "aten.cos.default", "aten.add.Tensor"} <= set(operators)
+
+
 def test_inputs_and_outputs_are_kept(program, tmp_path):
     record = program.get_etrecord()
     record.update_representative_inputs([torch.ones(2, 5)])

@@ -7,7 +7,7 @@ reads its newer one; the two are translated here.
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from etlab.exir.edge import EdgeGraph
 
 _VERSION = {"major": 5, "minor": 4}
 _ATEN = "torch.ops."
+_HIGHER_ORDER = "torch.ops.higher_order."  # no operators of a dialect
 _EDGE = "executorch.exir.dialects.edge.ops."
 # What the older schema does not have.
 _NEWER = {
@@ -58,8 +59,8 @@ class StoredProgram:
             InvalidProgramError: the JSON is damaged.
         """
         try:
-            nodes = json.loads(self.graph)["graph_module"]["graph"]["nodes"]
-            return [_node(node) for node in nodes]
+            graphs = _graphs(json.loads(self.graph)["graph_module"]["graph"])
+            return [_node(node) for graph in graphs for node in graph["nodes"]]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidProgramError(f"the ETRecord's graph is damaged: {error}") from error
 
@@ -108,20 +109,51 @@ def store_edge_graph(edge: EdgeGraph, graph_id: int) -> StoredProgram:
     from etlab.exir.exported import to_exported_program
 
     program = to_exported_program(edge)
-    provenance: dict[str, tuple[int, str]] = {}
-    for node in program.graph.nodes:
-        origin = node.meta.pop("from_node", "")
-        provenance[node.name] = (int(node.meta.get("debug_handle", 0)), str(origin))
+    origins = {
+        node: str(node.meta.pop("from_node", "")) for node in _fx_nodes(program.graph_module)
+    }
     artifact = _serialize(program)
     content = _older(json.loads(artifact.exported_program))
-    for node in content["graph_module"]["graph"]["nodes"]:
-        if node["target"].startswith(_ATEN):
-            node["target"] = _EDGE + node["target"].removeprefix(_ATEN)
-        handle, origin = provenance.get(node["name"], (0, ""))
-        node["metadata"]["debug_handle"] = str(handle)
-        if origin:
-            node["metadata"]["from_node"] = json.dumps([_source(origin, graph_id)])
+    _annotate(content["graph_module"]["graph"], program.graph_module, origins, graph_id)
     return _stored(artifact, content)
+
+
+def _annotate(
+    graph: Any, module: fx.GraphModule, origins: Mapping[fx.Node, str], graph_id: int
+) -> None:
+    """Give the nodes of a graph's JSON, and of the bodies in it, what torch does not write."""
+    by_name = {node.name: node for node in module.graph.nodes}
+    for node in graph["nodes"]:
+        if node["target"].startswith(_ATEN) and not node["target"].startswith(_HIGHER_ORDER):
+            node["target"] = _EDGE + node["target"].removeprefix(_ATEN)
+        source = by_name.get(node["name"])
+        handle = source.meta.get("debug_handle", 0) if source is not None else 0
+        node["metadata"]["debug_handle"] = str(int(handle or 0))
+        node["metadata"].pop("from_node", None)
+        if source is not None and origins[source]:
+            node["metadata"]["from_node"] = json.dumps([_source(origins[source], graph_id)])
+        for body in _bodies(node):
+            _annotate(body["graph"], getattr(module, body["name"]), origins, graph_id)
+
+
+def _fx_nodes(module: fx.GraphModule) -> Iterator[fx.Node]:
+    """The nodes of a graph and of the bodies in it."""
+    for one in module.modules():
+        if isinstance(one, fx.GraphModule):
+            yield from one.graph.nodes
+
+
+def _bodies(node: Mapping[str, Any]) -> list[Any]:
+    """The graphs that a node runs, with their names."""
+    return [one["arg"]["as_graph"] for one in node["inputs"] if "as_graph" in one["arg"]]
+
+
+def _graphs(graph: Any) -> Iterator[Any]:
+    """A graph and the bodies in it."""
+    yield graph
+    for node in graph["nodes"]:
+        for body in _bodies(node):
+            yield from _graphs(body["graph"])
 
 
 def load_program(stored: StoredProgram) -> ExportedProgram:
@@ -187,17 +219,25 @@ def _newer(content: Any) -> Any:
     content.pop("dialect", None)
     major, minor = schema.SCHEMA_VERSION
     content["schema_version"] = {"major": major, "minor": minor}
-    graph = content["graph_module"]["graph"]
-    graph.setdefault("sym_float_values", {})
-    for node in graph["nodes"]:
-        node["target"] = node["target"].replace(_EDGE, _ATEN)
-        if node["target"] in _WITHOUT_ORDER:
-            node["target"] = _WITHOUT_ORDER[node["target"]]
-            node["inputs"] = [one for one in node["inputs"] if one["name"] != "dim_order"]
-        # torch reads some of the metadata itself; handles and origins are ours.
-        for key in ("debug_handle", "from_node"):
-            node["metadata"].pop(key, None)
+    for graph in _graphs(content["graph_module"]["graph"]):
+        graph.setdefault("sym_float_values", {})
+        for node in graph["nodes"]:
+            _make_newer(node)
     return content
+
+
+def _make_newer(node: Any) -> None:
+    node["target"] = node["target"].replace(_EDGE, _ATEN)
+    if node["target"] in _WITHOUT_ORDER:
+        node["target"] = _WITHOUT_ORDER[node["target"]]
+        node["inputs"] = [one for one in node["inputs"] if one["name"] != "dim_order"]
+    if node["target"].startswith(_HIGHER_ORDER):
+        # A tensor alone has the node's own name, one of a tuple that of what picks it.
+        names = [one.get("as_tensor", {}).get("name") for one in node["outputs"]]
+        node["is_hop_single_tensor_return"] = names == [node["name"]]
+    # torch reads some of the metadata itself; handles and origins are ours.
+    for key in ("debug_handle", "from_node"):
+        node["metadata"].pop(key, None)
 
 
 def _without(value: Any, is_left_out: Callable[[str, Any], bool]) -> Any:
