@@ -9,6 +9,7 @@ from torch._ops import OpOverload
 from etlab.errors import InvalidArgumentError
 from etlab.exir.external import ExternalConstants
 from etlab.exir.memory.planning import MemoryPlanningPass
+from etlab.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
 
 
 @dataclass(slots=True)
@@ -47,6 +48,9 @@ class ExecutorchBackendConfig:
         segment_alignment: of each segment, in bytes; a power of two.
         constant_tensor_alignment: of each constant; 16 bytes by default.
         delegate_alignment: of each delegate's bytes; 16 by default.
+        sym_shape_eval_pass: where upper bounds of dynamic sizes come from:
+            `ConstraintBasedSymShapeEvalPass`, for all methods or by name, which is what etlab does
+            in any case.
         remove_view_copy: let views share memory instead of copying.
         external_constants: store the constants of the model outside of the program, in the file
             `_default_external_constant.ptd`; or a function from a placeholder node of an edge graph
@@ -67,6 +71,9 @@ class ExecutorchBackendConfig:
     segment_alignment: int = 128
     constant_tensor_alignment: int | None = None
     delegate_alignment: int | None = None
+    sym_shape_eval_pass: (
+        ConstraintBasedSymShapeEvalPass | Mapping[str, ConstraintBasedSymShapeEvalPass] | None
+    ) = None
     remove_view_copy: bool = True
     external_constants: ExternalConstants = False
     external_mutable_weights: bool = False
@@ -80,6 +87,13 @@ class ExecutorchBackendConfig:
                 "external_constants must be True, False or a function from a node to a file name,"
                 f" not {self.external_constants!r}"
             )
+        evaluation = self.sym_shape_eval_pass
+        for given in evaluation.values() if isinstance(evaluation, Mapping) else [evaluation]:
+            if given is not None and not isinstance(given, ConstraintBasedSymShapeEvalPass):
+                raise InvalidArgumentError(
+                    "sym_shape_eval_pass: etlab takes upper bounds from the constraints of the"
+                    f" export, ConstraintBasedSymShapeEvalPass(), not {type(given).__name__}"
+                )
         for name in ("segment_alignment", "constant_tensor_alignment", "delegate_alignment"):
             value = getattr(self, name)
             if value is not None and (value < 1 or value & (value - 1)):

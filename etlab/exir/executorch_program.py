@@ -21,6 +21,7 @@ from etlab.exir.emit.schema import Program
 from etlab.exir.graph import copy_edge_graph
 from etlab.exir.memory.plan import MemoryPlan
 from etlab.exir.memory.planning import MemoryPlanningPass, PlannedMemory
+from etlab.exir.memory_pools import choose_memories
 from etlab.exir.method_plans import plan_methods, schedule_methods
 from etlab.exir.passes.pipeline import run_passes
 from etlab.exir.record.etrecord import ETRecord, required
@@ -270,6 +271,11 @@ def lower_to_executorch(
     with stage("to out variants"):
         schedules = schedule_methods(graphs, config)
     with stage("memory plan"):
+        planning = {
+            name: choose_memories(config.planning_of(name), schedules[name], graph)
+            for name, graph in graphs.items()
+        }
+        config = dataclasses.replace(config, memory_planning_pass=planning)
         memory = plan_methods(schedules, config)
     with stage("emit"):
         options = EmitOptions(

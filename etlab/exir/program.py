@@ -8,18 +8,19 @@ Export → `decompose` → edge passes → partition → (`to_executorch`) emiss
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.exir.collector import quiet_collector
-from etlab.exir.config import EdgeCompileConfig
+from etlab.exir.config import EdgeCompileConfig, ExecutorchBackendConfig
 from etlab.exir.decompose import decompose, take_apart
 from etlab.exir.decompose.operators import EXPANDED_LATER, has_kernel
 from etlab.exir.decompose.walk import NodeFilter
 from etlab.exir.edge import EdgeGraph, PassRecord
+from etlab.exir.executorch_program import ExecutorchProgramManager, lower_to_executorch
 from etlab.exir.graph import copy_edge_graph, mutated_targets
 from etlab.exir.partition.partitioner import Partitioner
 from etlab.exir.passes.base import Pass
@@ -33,9 +34,13 @@ from etlab.exir.record.etrecord import ETRecord, required
 from etlab.exir.stages import stage
 from etlab.exir.verify import verify
 
-if TYPE_CHECKING:
-    from etlab.exir.config import ExecutorchBackendConfig
-    from etlab.exir.executorch_program import ExecutorchProgramManager
+__all__ = [
+    "EdgeProgramManager",
+    "ExecutorchBackendConfig",
+    "ExecutorchProgramManager",
+    "to_edge",
+    "to_edge_transform_and_lower",
+]
 
 Programs = ExportedProgram | Mapping[str, ExportedProgram]
 PassType = Pass | Callable[..., Any]
@@ -135,15 +140,13 @@ class EdgeProgramManager:
         return self._next(graphs, None)
 
     def to_executorch(
-        self, config: "ExecutorchBackendConfig | None" = None
-    ) -> "ExecutorchProgramManager":
+        self, config: ExecutorchBackendConfig | None = None
+    ) -> ExecutorchProgramManager:
         """Plan the memory and write the program.
 
         Args:
             config: options of the emission.
         """
-        from etlab.exir.executorch_program import lower_to_executorch
-
         is_extended = config is not None and config.extended_operators
         passes = EXTENDED_EMISSION_PASSES if is_extended else EMISSION_PASSES
         graphs: dict[str, EdgeGraph] = {}

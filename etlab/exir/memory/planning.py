@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from torch import fx
+from torch.fx.passes.infra.pass_base import PassResult
 
 from etlab.errors import InvalidArgumentError, MemoryPlanError, NotSupportedError
 from etlab.exir.memory.check import check_places
@@ -46,7 +48,7 @@ class MemoryPlanningPass:
             "input" or "state" for all of these. Etlab's own.
     """
 
-    memory_planning_algo: str | Planner = "search"
+    memory_planning_algo: str | Planner = field(default="search", kw_only=False)
     allow_lifetime_and_storage_overlap: bool = False
     alloc_graph_input: bool = True
     alloc_graph_output: bool = True
@@ -81,6 +83,18 @@ class MemoryPlanningPass:
                     f"MemoryPlanningPass: '{tensor}' is pinned to memory '{memory}'; there is"
                     f" {', '.join(names) or 'none; name them in memories=[Memory(...)]'}"
                 )
+
+    def run(self, graph_module: fx.GraphModule, graph_signature: Any = None) -> Any:
+        """Choose memories before the planning; this one chooses none.
+
+        A subclass sets `node.meta["spec"].mem_id` (see `etlab.exir.memory_pools`) and returns what
+        this returns.
+
+        Args:
+            graph_module: the method's calls of out variants, to be looked at.
+            graph_signature: what its placeholders and outputs mean.
+        """
+        return PassResult(graph_module, True)
 
     @property
     def planner_name(self) -> str:

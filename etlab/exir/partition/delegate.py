@@ -40,6 +40,20 @@ class LoweredModule:
 
         return tuple(run_edge_graph(self.original, inputs)[0])
 
+    @property
+    def original_module(self) -> Any:
+        """The subgraph as an `ExportedProgram`."""
+        from etlab.exir.exported import to_exported_program
+
+        return to_exported_program(self.original)
+
+    def buffer(self) -> bytes:
+        """A program file that does nothing but call this delegate."""
+        from etlab.exir.executorch_program import lower_to_executorch
+        from etlab.exir.partition.lower import calling_graph
+
+        return lower_to_executorch({"forward": calling_graph(self)}).buffer
+
 
 class _CallDelegate:
     """`executorch_call_delegate(lowered_module, *inputs)`: the target of delegate nodes."""

@@ -77,6 +77,49 @@ def partition_and_lower(edge: EdgeGraph, partitioner: Partitioner) -> EdgeGraph:
     return edge
 
 
+def lower_whole(edge: EdgeGraph, spec: DelegationSpec) -> LoweredModule:
+    """Hand a whole graph to a backend.
+
+    Raises:
+        LoweringError: it writes buffers or inputs, which a delegate cannot.
+    """
+    written = [str(output.target) for output in edge.outputs if output.target is not None]
+    if written:
+        raise LoweringError(
+            f"method '{edge.name}' writes {', '.join(written)}; a delegate of the whole program"
+            " cannot: give the backend what its partitioner tags"
+        )
+    return _preprocess(edge, spec)
+
+
+def calling_graph(lowered: LoweredModule) -> EdgeGraph:
+    """A graph of the subgraph's interface that does nothing but call the delegate."""
+    own = lowered.original
+    graph, name = fx.Graph(), "lowered_module_0"
+    inputs = [spec for spec in own.inputs if spec.kind is InputKind.USER_INPUT]
+    named = {node.name: node for node in own.graph.nodes}
+    arguments = []
+    for spec in inputs:
+        node = graph.placeholder(spec.arg.name)
+        node.meta = dict(named[spec.arg.name].meta)
+        arguments.append(node)
+    results: Any = own.graph.output_node().args[0]
+    call = graph.call_function(
+        executorch_call_delegate, (graph.create_node("get_attr", name), *arguments)
+    )
+    call.meta["val"] = tuple(result.meta["val"] for result in results)
+    outputs = [graph.call_function(operator.getitem, (call, i)) for i in range(len(results))]
+    for node, val in zip(outputs, call.meta["val"], strict=True):
+        node.meta["val"] = val
+    graph.output(tuple(outputs))
+    edge = EdgeGraph(
+        own.name, graph, inputs, list(own.outputs), {}, dict(own.range_constraints),
+        own.in_spec, own.out_spec, {name: lowered},
+    )  # fmt: skip
+    rename_outputs(edge)
+    return edge
+
+
 def _take_over_tags(edge: EdgeGraph, result: PartitionResult) -> None:
     """Copy the tags from the returned program, if the partitioner tagged a copy."""
     tagged = result.tagged_exported_program.graph
@@ -233,7 +276,8 @@ def _insert_call(
     """Put the call where the last node of the tag stands and let everybody outside use it."""
     members = set(nodes)
     with edge.graph.inserting_after(nodes[-1]):
-        attribute = edge.graph.get_attr(name)
+        # `get_attr` warns where a partitioner looked at the GraphModule before.
+        attribute = edge.graph.create_node("get_attr", name)
     attribute.meta = {**provenance(nodes[0])}
     with edge.graph.inserting_after(attribute):
         call = edge.graph.call_function(executorch_call_delegate, (attribute, *inputs))

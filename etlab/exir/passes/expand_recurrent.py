@@ -126,7 +126,7 @@ class _Expansion:
 
         self.edge.submodules[name] = body_graph(name, inputs, provenance(self.node), compute)
         with self.edge.graph.inserting_before(self.node):
-            attribute = self.edge.graph.get_attr(name)
+            attribute = self.edge.graph.create_node("get_attr", name)
         attribute.meta = provenance(self.node)
         hidden = states[0].meta["val"]
         stacked = fake_like(gates, (gates.meta["val"].shape[0], *hidden.shape), hidden.dtype)

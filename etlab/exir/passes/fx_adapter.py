@@ -17,7 +17,8 @@ class FxPass(Pass):
     """A callable from `GraphModule` to `PassResult` (or None), as torch.fx has them.
 
     New nodes without `meta["val"]` get one. The number and order of placeholders and outputs has to
-    stay, or the signature would be wrong.
+    stay, or the signature would be wrong. Bodies of control flow are the business of the pass,
+    except that an `ExportPass` gets every one by itself.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -50,7 +51,12 @@ class FxPass(Pass):
                     continue
                 node.meta["val"] = infer_val(new, target, node.args, node.kwargs)
         graph.graph = new
-        return PassResult(graph, bool(getattr(result, "modified", True)))
+        changed = bool(getattr(result, "modified", True))
+        if getattr(self._function, "rewrites_bodies", False):
+            for body in graph.submodules.values():
+                if isinstance(body, EdgeGraph):
+                    changed = self.run(body).changed or changed
+        return PassResult(graph, changed)
 
 
 class _Attributes(torch.nn.Module):

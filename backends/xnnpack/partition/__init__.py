@@ -1,0 +1,1 @@
+"""The partitioners, where ExecuTorch's documentation imports them from."""

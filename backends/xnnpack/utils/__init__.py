@@ -1,0 +1,1 @@
+"""Options for programs with XNNPACK."""
