@@ -143,6 +143,16 @@ class GraphData:
             )
         return self.nodes[self.places[name]]
 
+    def select(self, query: str) -> list[str]:
+        """Names of the nodes that a query finds, such as `op:conv dtype:int8 not delegated`.
+
+        Raises:
+            InvalidArgumentError: the query can't be understood; the message says why.
+        """
+        from etlab.inspect.graph_query import select_nodes
+
+        return select_nodes(self, query)
+
     def to_dataframe(self) -> "pandas.DataFrame":
         """One row a node."""
         import pandas

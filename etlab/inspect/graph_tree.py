@@ -138,8 +138,8 @@ def _fold(root: _Box, nodes: Sequence[GraphNode]) -> None:
             if isinstance(member, _Box):
                 visit(member)
                 keys.append(member.shape)
-            elif _is_shown(member, nodes):
-                node = nodes[member]
+            elif nodes[member].kind not in ("pick", "delegate"):
+                node = nodes[member]  # weights count: blocks of other weights are other blocks
                 keys.append(number((node.operator or node.kind, node.dtype, node.shape)))
         box.shape = number((box.kind, box.type, tuple(keys)))
         folded = _folded(box.members, nodes)
@@ -173,7 +173,7 @@ def _folded(members: list["_Box | int"], nodes: Sequence[GraphNode]) -> list["_B
 
     for member in members:
         if isinstance(member, _Box) and member.kind == "module":
-            if run and run[0].shape != member.shape:
+            if run and not _is_next(run[-1], member):
                 close()
             run.append(member)
         elif not _is_shown(member, nodes):
@@ -183,6 +183,13 @@ def _folded(members: list["_Box | int"], nodes: Sequence[GraphNode]) -> list["_B
             result.append(member)
     close()
     return result
+
+
+def _is_next(one: _Box, other: _Box) -> bool:
+    """Whether boxes are equal and numbered, as the members of a list are."""
+    numbers = [box.label.rpartition(".")[2].partition("@")[0] for box in (one, other)]
+    again = one.label.partition("@")[0] == other.label.partition("@")[0]
+    return one.shape == other.shape and (all(text.isdecimal() for text in numbers) or again)
 
 
 def _tail(first: str, last: str) -> str:

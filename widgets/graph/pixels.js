@@ -3,6 +3,8 @@
 /** @typedef {import("./paint.js").Frame} Frame */
 /** @typedef {import("./colours.js").Painted} Painted */
 
+const LINE_SCALE = 0.02; // pixels a unit from which edges can be told apart
+
 /**
  * Small boxes need the strong colour to be seen.
  * @param {Painted} painted
@@ -22,49 +24,73 @@ export function blended(painted, code) {
  */
 export function paintPixels(context, frame, visible) {
   const { scene, painted, theme, camera, ratio, hits } = frame;
-  const width = context.canvas.width;
-  const height = context.canvas.height;
-  const image = context.createImageData(width, height);
+  const { boxes, points, pointStart } = scene;
+  const { width, height } = context.canvas;
+  const image = imageFor(context, width, height);
   const pixels = new Uint32Array(image.data.buffer);
   pixels.fill(packed(theme.paper));
   const s = camera.scale * ratio;
+  const dx = camera.x * s;
+  const dy = camera.y * s;
   /** @type {(x0: number, y0: number, x1: number, y1: number, colour: number) => void} */
   const fill = (x0, y0, x1, y1, colour) => {
-    const left = Math.max(0, Math.round((x0 - camera.x) * s));
-    const right = Math.min(width, Math.max(left + 1, Math.round((x1 - camera.x) * s)));
-    const top = Math.max(0, Math.round((y0 - camera.y) * s));
-    const bottom = Math.min(height, Math.max(top + 1, Math.round((y1 - camera.y) * s)));
-    for (let y = top; y < bottom; y++) pixels.fill(colour, y * width + left, y * width + right);
+    let left = Math.round(x0 * s - dx);
+    let top = Math.round(y0 * s - dy);
+    let right = Math.round(x1 * s - dx);
+    let bottom = Math.round(y1 * s - dy);
+    if (right <= left) right = left + 1;
+    if (bottom <= top) bottom = top + 1;
+    if (left < 0) left = 0;
+    if (top < 0) top = 0;
+    if (right > width) right = width;
+    if (bottom > height) bottom = height;
+    for (let y = top; y < bottom; y++) {
+      for (let at = y * width + left, end = y * width + right; at < end; at++) pixels[at] = colour;
+    }
   };
   const hull = packed(theme.box);
   for (const box of visible) {
+    const at = box * 4;
     if (!scene.isOpen[box]) continue;
-    const [x, y, w, h] = scene.boxes.subarray(box * 4, box * 4 + 4);
-    fill(x, y, x + w, y + h, hull);
+    fill(boxes[at], boxes[at + 1], boxes[at] + boxes[at + 2], boxes[at + 1] + boxes[at + 3], hull);
   }
-  if (s > 0.02) {
-    const line = packed(theme.edge);
-    const { points, pointStart } = scene;
-    for (let e = 0; e < scene.edgeMaker.length; e++) {
-      for (let p = pointStart[e]; p < pointStart[e + 1] - 2; p += 2) {
-        const [x0, x1] = [points[p], points[p + 2]];
-        const [y0, y1] = [points[p + 1], points[p + 3]];
-        if (x0 !== x1 && y0 !== y1) continue;
-        fill(Math.min(x0, x1), Math.min(y0, y1), Math.max(x0, x1), Math.max(y0, y1), line);
-      }
+  const line = packed(theme.edge);
+  for (let e = 0; s > LINE_SCALE && e < scene.edgeMaker.length; e++) {
+    for (let p = pointStart[e], last = pointStart[e + 1] - 2; p < last; p += 2) {
+      const x0 = points[p];
+      const y0 = points[p + 1];
+      const x1 = points[p + 2];
+      const y1 = points[p + 3];
+      if (x0 !== x1 && y0 !== y1) continue;
+      fill(x0 < x1 ? x0 : x1, y0 < y1 ? y0 : y1, x0 < x1 ? x1 : x0, y0 < y1 ? y1 : y0, line);
     }
   }
   const colours = painted.fills.map((_, code) => packed(blended(painted, code)));
-  const faded = packed(theme.box);
   for (const box of visible) {
     if (scene.isOpen[box]) continue;
     const at = box * 4;
     const item = scene.items[box];
-    const [x, y] = [scene.boxes[at], scene.boxes[at + 1]];
-    const colour = hits && !hits[item] ? faded : colours[painted.code[item]];
-    fill(x, y, x + scene.boxes[at + 2], y + scene.boxes[at + 3], colour);
+    const colour = hits && !hits[item] ? hull : colours[painted.code[item]];
+    fill(boxes[at], boxes[at + 1], boxes[at] + boxes[at + 2], boxes[at + 1] + boxes[at + 3], colour);
   }
   context.putImageData(image, 0, 0);
+}
+
+/** @type {WeakMap<HTMLCanvasElement, ImageData>} */
+const images = new WeakMap();
+
+/**
+ * The pixels of a canvas, made once a size.
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} width
+ * @param {number} height
+ */
+function imageFor(context, width, height) {
+  const known = images.get(context.canvas);
+  if (known && known.width === width && known.height === height) return known;
+  const made = context.createImageData(width, height);
+  images.set(context.canvas, made);
+  return made;
 }
 
 /** @param {string} colour as #rrggbb */
