@@ -36,9 +36,9 @@ console.log(JSON.stringify(JSON.parse(queries).map(find)));
 QUERIES = {
     "linear": ["linear_default", "linear_default_1"],
     "op=tanh": ["tanh_default"],
-    "name:~_\\d$": ["linear_default_1"],
-    "in:2 or kind:input": ["input", "linear_default_1"],
-    "not delegated": ["input", "cumsum_default", "output"],
+    "name:~lt_\\d$": ["linear_default_1"],
+    "in:2 or kind:input": ["input_1", "linear_default_1"],
+    "not delegated": ["input_1", "cumsum_default", "output"],
     "op:cum and not delegated": ["cumsum_default"],
     "(op:tanh or op:cum) dtype:float32": ["tanh_default", "cumsum_default"],
     "bytes>=28 bytes<1KiB": ["linear_default", "tanh_default"],
