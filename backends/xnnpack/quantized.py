@@ -338,23 +338,25 @@ def _why_not_product(
 ) -> str | None:
     weight = plan.weights.get(node.args[1])  # type: ignore[arg-type]
     bias = argument(node, 2, "bias")
-    if weight is None or weight.bits != 8:
-        return "its weight is no 8-bit constant"
+    if weight is None:
+        return "its weight is no quantized constant"
     if bias is not None and bias not in constants:
         return "its bias is no constant"
     is_transposed = str(node.target) == "aten.convolution.default" and bool(node.args[6])
     assert source is not None
     match weight.quantization:
         case PerTensor(scale, 0):
-            largest = scale
+            steps = torch.tensor([scale])
         case PerChannel(scales, axis) if axis == (1 if is_transposed else 0):
             if is_transposed and node.args[8] != 1:
                 return "it is transposed in groups, with a scale per channel"
-            largest = float(scales.max())
+            steps = scales.reshape(-1)
         case _:
             return "its weight's scales are not per output channel, or it has a zero point"
-    if not 0 < source.scale * largest / result.scale < 256:
+    if not 0 < source.scale * float(steps.max()) / result.scale < 256:
         return "the scales of its input, weight and result are too far apart"
+    if bias is not None and bool((constants[bias].abs() >= steps * source.scale * 2.0**31).any()):
+        return "its bias does not fit into 32-bit integers of its input's and weight's scales"
     return None
 
 

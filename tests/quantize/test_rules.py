@@ -236,3 +236,9 @@ def test_two_norms_behind_one_shared_layer_are_each_folded_into_their_own_weight
     run = _export(Shares(), (1, 3, 5, 5))
     assert node_names(run.delegated.edge_graph("forward")).count("Conv2d") == 2
     _check(run)
+
+
+def test_a_norm_over_another_axis_than_the_layers_is_left():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), _norm(nn.BatchNorm1d, 4))
+    _check(_export(model, (2, 4, 3)))

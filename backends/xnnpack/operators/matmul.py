@@ -41,7 +41,9 @@ def _linear(translation: Translation, node: fx.Node) -> Tensor:
 
 def _quantized_weight(translation: Translation, node: fx.Node, weight: Weight) -> Tensor:
     """A weight as XNNPACK takes it for this layer: quantized where it can, else as floats."""
-    is_quantized = node in translation.plan.static or node in translation.plan.dynamic
+    if node in translation.plan.static:  # XNNPACK has no nibbles there: they are stored as bytes
+        return weights.kernel(weight, weight.elements, (0, 1))
+    is_quantized = node in translation.plan.dynamic
     is_for_floats = isinstance(weight.quantization, PerChannel) and weight.bits == 8
     if is_quantized or (is_for_floats and node.meta["val"].dtype is torch.float32):
         return weights.matrix(weight)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from etlab.quantize.pt2e.constants import constant_of, new_constant
 from etlab.quantize.pt2e.rules import (
     ARITHMETIC,
     CONVOLUTIONS,
@@ -106,7 +107,7 @@ def _numbers_as_tensors(model: fx.GraphModule, is_wanted: Callable[[fx.Node], bo
         other = node.args[1]
         if not isinstance(other, int | float) or not is_quantizable(node.args[0]):
             continue
-        constant = _new_constant(model, torch.tensor(float(other)), "_number", node)
+        constant = new_constant(model, torch.tensor(float(other)), "_number", node)
         node.args = (node.args[0], constant, *node.args[2:])
         changed = True
     return changed
@@ -179,7 +180,7 @@ def _fold(model: fx.GraphModule, norm: fx.Node) -> bool:
     needed = [layer.args[1], bias, *norm.args[1:5]]
     if not is_channel_axis or not all(n is None or n.op == "get_attr" for n in needed):
         return False
-    weight, offset, *rest = (None if n is None else _constant(model, n).double() for n in needed)
+    weight, offset, *rest = (None if n is None else constant_of(model, n).double() for n in needed)
     gamma, beta, mean, variance = rest
     assert weight is not None
     assert mean is not None
@@ -188,44 +189,22 @@ def _fold(model: fx.GraphModule, norm: fx.Node) -> bool:
     scale = torch.rsqrt(variance + epsilon)  # (channels,)
     scale = scale if gamma is None else scale * gamma
     offset = ((0 if offset is None else offset) - mean) * scale + (0 if beta is None else beta)
-    dtype = _constant(model, layer.args[1]).dtype
-    scaled = _scaled(layer, weight, scale).to(dtype)
+    dtype = constant_of(model, layer.args[1]).dtype
+    scaled = scale_weight(layer, weight, scale).to(dtype)
     name = str(layer.args[1].target).replace(".", "_")
-    new_weight = _new_constant(model, scaled, f"{name}_folded", layer)
-    new_bias = _new_constant(model, offset.to(dtype), f"{name}_folded_bias", layer)
+    new_weight = new_constant(model, scaled, f"{name}_folded", layer)
+    new_bias = new_constant(model, offset.to(dtype), f"{name}_folded_bias", layer)
     layer.args = (layer.args[0], new_weight, new_bias, *layer.args[3:])
     norm.replace_all_uses_with(layer)
     model.graph.erase_node(norm)
     return True
 
 
-def _scaled(layer: fx.Node, weight: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+def scale_weight(layer: fx.Node, weight: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    """A layer's weight with every output channel times its element of `scale`, (channels,)."""
     rest = [1] * (weight.dim() - 2)
     if layer.target not in TRANSPOSED:  # (out, in / groups, ...)
         return weight * scale.reshape(-1, 1, *rest)
     groups: Any = layer.args[6] if len(layer.args) > 6 else 1  # (in, out / groups, ...)
     grouped = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
     return (grouped * scale.reshape(groups, 1, -1, *rest)).reshape(weight.shape)
-
-
-def _constant(model: fx.GraphModule, node: fx.Node) -> torch.Tensor:
-    value: Any = model
-    for part in str(node.target).split("."):
-        value = getattr(value, part)
-    tensor: torch.Tensor = value.detach()
-    return tensor
-
-
-def _new_constant(
-    model: fx.GraphModule, value: torch.Tensor, prefix: str, before: fx.Node
-) -> fx.Node:
-    """A buffer, and the node that reads it."""
-    number = 0
-    while hasattr(model, f"{prefix}_{number}"):
-        number += 1
-    name = f"{prefix}_{number}"
-    model.register_buffer(name, value)
-    with model.graph.inserting_before(before):
-        node = model.graph.get_attr(name)
-    node.meta["val"] = before.meta["val"].fake_mode.from_tensor(value, static_shapes=True)
-    return node

@@ -106,10 +106,13 @@ def with_channels(spec: QuantizationSpec, axis: int | None) -> QuantizationSpec:
     """A weight's spec with its channels along another axis; None: one scale for all of it."""
     if spec.qscheme is not torch.per_channel_symmetric:
         return spec
-    if axis is not None:
-        return dataclasses.replace(spec, ch_axis=axis)
     maker = spec.observer_or_fake_quant_ctr
-    is_qat = maker.p.func is FusedMovingAvgObsFakeQuantize
+    is_qat = hasattr(maker, "p") and maker.p.func is FusedMovingAvgObsFakeQuantize
+    if axis and is_qat:  # the fused one knows axis 0 only
+        observer = MovingAveragePerChannelMinMaxObserver
+        maker = FakeQuantize.with_args(observer=observer, ch_axis=axis, eps=_WEIGHT_EPS)
+    if axis is not None:
+        return dataclasses.replace(spec, ch_axis=axis, observer_or_fake_quant_ctr=maker)
     return dataclasses.replace(
         spec,
         qscheme=torch.per_tensor_symmetric,

@@ -8,14 +8,16 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 
-from etlab.errors import LoweringError
 from etlab.exir import stages
 from etlab.exir.recurrent import recurrent_layers_whole
 from etlab.quantize.base import QuantizeRequest, quiet_imports
 from etlab.quantize.pt2e.cleaning import fold_batch_norms
+from etlab.quantize.pt2e.constants import drop_unused
+from etlab.quantize.pt2e.convert import convert_pt2e
+from etlab.quantize.pt2e.training import scale_weights_for_norms
 
 with quiet_imports():
-    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+    from torchao.quantization.pt2e.prepare import prepare
     from torchao.quantization.pt2e.quantizer import Quantizer as Pt2eQuantizer
 
 _DEQUANTIZE = (
@@ -39,10 +41,44 @@ def quantize(
         InterruptedExecutionError: a stage listener asked for a stop.
         LoweringError: values in the model are infinite or not a number.
     """
-    model = fold_batch_norms(request.exported.module())
-    prepared = prepare_pt2e(model, quantizer)
+    prepared = prepare_pt2e(request.exported.module(), quantizer)
     calibrate(prepared, request.calibration, steps=steps)
     return export_quantized(convert_pt2e(prepared), request)
+
+
+def prepare_pt2e(model: fx.GraphModule, quantizer: Pt2eQuantizer) -> fx.GraphModule:
+    """A model with observers, for calibration: torchao's function, but for batch norms.
+
+    These are folded only where the axis is the layer's and nobody else reads its result, and never
+    matched against traced patterns, which takes a minute where one stays.
+
+    Args:
+        model: of `torch.export.export(...).module()`; it is changed.
+        quantizer: of torchao's contract.
+    """
+    return _prepare(fold_batch_norms(model), quantizer, is_qat=False)
+
+
+def prepare_qat_pt2e(model: fx.GraphModule, quantizer: Pt2eQuantizer) -> fx.GraphModule:
+    """A model that quantizes while it is trained; export it in training mode.
+
+    Args:
+        model: of `torch.export.export(model.train(), ...).module()`; it is changed.
+        quantizer: of torchao's contract, with configurations for training (`is_qat=True`).
+    """
+    return _prepare(fold_batch_norms(model), quantizer, is_qat=True)
+
+
+def _prepare(model: fx.GraphModule, quantizer: Pt2eQuantizer, *, is_qat: bool) -> fx.GraphModule:
+    model = quantizer.transform_for_annotation(model)
+    quantizer.annotate(model)
+    quantizer.validate(model)
+    if is_qat:
+        scale_weights_for_norms(model)
+    drop_unused(model)
+    callback = quantizer.prepare_obs_or_fq_callback
+    prepared: fx.GraphModule = prepare(model, {}, is_qat, obs_or_fq_callback=callback)
+    return prepared
 
 
 def calibrate(
@@ -57,7 +93,6 @@ def calibrate(
 
     Raises:
         InterruptedExecutionError: a stage listener asked for a stop.
-        LoweringError: an observer saw values that are infinite or not a number.
     """
     total = len(samples) if isinstance(samples, Sized) else None
     if steps is not None:
@@ -65,18 +100,6 @@ def calibrate(
     with torch.no_grad():
         for sample in stages.parts("calibrate", islice(samples, steps), total):
             prepared(*sample)
-    for node in prepared.graph.nodes:
-        observer = getattr(prepared, str(node.target), None) if node.op == "call_module" else None
-        for edge in (getattr(observer, "min_val", None), getattr(observer, "max_val", None)):
-            if isinstance(edge, torch.Tensor) and edge.isnan().any():
-                raise LoweringError(_not_finite(node))
-
-
-def _not_finite(node: fx.Node) -> str:
-    return (
-        f"the result of '{node.args[0]}' is not a number for a calibration sample, which no integer"
-        " stands for: look at the sample, or keep that part in float"
-    )
 
 
 def export_quantized(converted: fx.GraphModule, request: QuantizeRequest) -> ExportedProgram:

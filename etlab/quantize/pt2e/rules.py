@@ -154,9 +154,16 @@ def _annotate_layer(node: fx.Node, config: QuantizationConfig) -> None:
 def _last_of_pattern(node: fx.Node, config: QuantizationConfig, config_of: ConfigOf) -> fx.Node:
     """The node whose result is observed: the batch norm of a training, then the activation."""
     last = node
-    if config.is_qat and node.target in (*CONVOLUTIONS, *TRANSPOSED):
+    if config.is_qat and node.target in PRODUCTS and _has_channels_of_norms(node):
         last = _only_user(last, NORMS, config_of) or last
     return _only_user(last, FUSED, config_of) or last
+
+
+def _has_channels_of_norms(layer: fx.Node) -> bool:
+    """Whether a batch norm's axis 1 is the output channel of a layer, and of its weight."""
+    if layer.target in LINEAR:
+        return _rank(layer) == 2
+    return layer.target not in TRANSPOSED or _argument(layer, 6, "groups", 1) == 1
 
 
 def _only_user(node: fx.Node, targets: tuple[Any, ...], config_of: ConfigOf) -> fx.Node | None:
