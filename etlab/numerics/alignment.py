@@ -59,7 +59,11 @@ class Alignment:
         if site is None:
             return ()
         fused = {node for node, key in self.fused.items() if key == site.node}
-        chosen = {one.name for one in self.operators if not fused.isdisjoint(one.chain)}
+        chosen = {
+            one.name
+            for one in self.operators
+            if self.site(one) is None and not fused.isdisjoint(one.chain)
+        }
         chosen.add(operator.name)
         chosen |= {one.name for one in self.operators if one.folded_into in chosen}
         return tuple(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import torch
@@ -13,7 +13,7 @@ from etlab.numerics.alignment import align
 from etlab.numerics.layers import Closeness, Comparison, LayerRow, StepCounts, combine
 from etlab.numerics.metrics import metric
 from etlab.numerics.metrics.base import finite_pair
-from etlab.numerics.operators import QUANTIZE, Operator
+from etlab.numerics.operators import QUANTIZE, Operator, reads_quantized_rows
 from etlab.numerics.parts import ProgramParts
 from etlab.numerics.program_values import ProgramValues, Runner, native_runner, official_runner
 from etlab.numerics.recording import Recorder, Recording, module_outputs, record_modules
@@ -126,9 +126,15 @@ class LayerComparison:
 
     def rows(self) -> tuple[LayerRow, ...]:
         """One row an operator and path, of all samples so far."""
-        return tuple(
-            self._row(path, operator) for path in self.paths for operator in self._operators
-        )
+        found = []
+        for path in self.paths:
+            arriving = 0.0
+            for operator in self._operators:
+                row = replace(self._row(path, operator), arriving=arriving)
+                found.append(row)
+                if row.accumulated is not None and not row.diverges:
+                    arriving = max(arriving, row.accumulated.relative)
+        return tuple(found)
 
     @property
     def _operators(self) -> tuple[Operator, ...]:
@@ -336,6 +342,8 @@ class LayerComparison:
             kind, steps = "integers", count_steps(actual, expected)
         elif self._quantized is not None and is_quantized != (self.reference == "quantized"):
             kind = "quantization"
+        elif source is not None and reads_quantized_rows(source):
+            kind = "rows"
         dtype = str(expected.dtype).removeprefix("torch.")
         left, right = self._as_floats(node, actual), self._as_floats(node, expected)
         values = {name: metric(name).compute([left], [right]) for name in self._metrics}

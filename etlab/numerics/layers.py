@@ -9,9 +9,11 @@ from etlab.numerics.metrics import metric
 # Local errors up to these are rounding; above, an operator computes something else.
 LARGEST_SHARE_OFF_BY_ONE = 0.02
 LARGEST_RELATIVE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 5e-2}
+LARGEST_OF_ROWS = 0.1  # the device has a scale for each row, PT2E's simulation one for all
 LARGEST_OF_QUANTIZATION = 0.5  # 6 dB: half of the signal is gone
+LARGEST_GROWTH = 4.0  # of what arrives at an operator that could not be run alone
 
-Comparison = Literal["integers", "floats", "quantization"]
+Comparison = Literal["integers", "floats", "rows", "quantization"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +96,14 @@ class LayerRow:
         part: the delegate that computes it; empty for others.
         computed_by: what computes it there: an operator, or the kind of a delegate's node.
         together: operators that the same step computes, in order; this one is the last.
-        compared_as: "integers" of one scale, "floats" of one precision, or "quantization": what was
-            quantized with floats.
+        compared_as: "integers" of one scale, "floats" of one precision, "rows": floats behind rows
+            that are quantized at run time, or "quantization": what was quantized with floats.
         dtype: of the reference's values.
         accumulated: on the path's own values; None where it was not compared.
         local: on the reference's inputs; None where it was not compared.
         reason: why `accumulated` is None.
         local_reason: why `local` is None.
+        arriving: the largest relative difference of the operators before it.
     """
 
     path: str
@@ -118,25 +121,31 @@ class LayerRow:
     local: Closeness | None = None
     reason: str = ""
     local_reason: str = ""
+    arriving: float = 0.0
 
     @property
     def diverges(self) -> bool:
         """Whether it computes something else than the reference, from the same inputs.
 
-        What was not run alone is judged by its accumulated error, which is the coarser test.
+        What was not run alone is judged by how much the difference grows there, the coarser test.
         """
-        found = self.local or self.accumulated
-        if found is None:
+        if self.local is not None:
+            return self._is_apart(self.local)
+        if self.accumulated is None or self.compared_as == "quantization":
             return False
-        if self.compared_as == "integers" and found.steps is not None:
-            off_by_one = found.steps.one > max(2.0, LARGEST_SHARE_OFF_BY_ONE * found.steps.total)
-            if self.local is None:
-                return found.relative > LARGEST_SHARE_OFF_BY_ONE * 10
-            return bool(found.steps.more) or off_by_one
+        grown = not self.accumulated.relative <= LARGEST_GROWTH * self.arriving
+        return grown and self._is_apart(self.accumulated)
+
+    def _is_apart(self, found: Closeness) -> bool:
+        """Whether a difference is more than rounding; NaN is."""
+        if found.steps is not None:
+            share = LARGEST_SHARE_OFF_BY_ONE * found.steps.total
+            return bool(found.steps.more) or found.steps.one > max(2.0, share)
         if self.compared_as == "quantization":
-            return self.local is not None and not found.relative <= LARGEST_OF_QUANTIZATION
+            return not found.relative <= LARGEST_OF_QUANTIZATION
+        if self.compared_as == "rows":
+            return not found.relative <= LARGEST_OF_ROWS
         limit = LARGEST_RELATIVE.get(self.dtype, 0.0)
-        # Written so that NaN diverges.
         return not (found.relative <= limit and found.peak <= 10 * limit)
 
     @property

@@ -13,6 +13,11 @@ from etlab.exir.provenance import module_of, operator_of, source_line
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
+_DEQUANTIZE_ROWS = (
+    "quantized_decomposed.dequantize_per_tensor.tensor",
+    "quantized_decomposed.dequantize_per_token.default",
+    "torchao.dequantize_affine.default",
+)
 _CONVERSIONS = (QUANTIZE, DEQUANTIZE)
 # What exported programs hold besides operators on tensors.
 _NO_OPERATORS = ("_assert", "sym_constrain", "sym_size", "_guards")
@@ -64,6 +69,11 @@ def operators_of(
         )
         for node in calls
     )
+
+
+def reads_quantized_rows(node: fx.Node) -> bool:
+    """Whether an operator works on what was quantized with scales found at run time."""
+    return any(str(source.target) in _DEQUANTIZE_ROWS for source in node.all_input_nodes)
 
 
 def is_operator(node: fx.Node) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import torch
 
 from etlab.errors import EtlabError
+from etlab.exir.partition.inside import Inside
 from etlab.numerics.alignment import Alignment
 from etlab.numerics.parts import Excerpt, Place
 from etlab.numerics.paths import flatten_arguments
@@ -47,9 +48,9 @@ class Feed:
             raise EtlabError(f"the reference has no tensor '{self.node}'")
         if self.dtype is not None and value.dtype != self.dtype:
             raise EtlabError(f"the reference's '{self.node}' is {value.dtype}, not {self.dtype}")
-        if self.order is not None:
-            return value.permute(self.order).contiguous()
-        return value.reshape(self.sizes) if self.sizes is not None else value
+        if self.sizes is not None:
+            value = value.reshape(self.sizes)
+        return value if self.order is None else value.permute(self.order).contiguous()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,13 +238,39 @@ def _inputs_inside(alignment: Alignment, output: Place) -> tuple[list[Place], li
             elif number in makers:
                 waiting.append(number)
             else:
-                raise EtlabError("an input of its delegate has no counterpart in the graph")
+                found[place] = _input_of_delegate(alignment, place, inside)
     return list(found), list(found.values())
+
+
+def _input_of_delegate(alignment: Alignment, place: Place, inside: Inside) -> Feed:
+    """An input of a delegate, which is a value of the program.
+
+    Raises:
+        EtlabError: the graph does not know it.
+    """
+    parts = alignment.parts
+    value = parts.arguments(place.step)[inside.inputs[place.value]]
+    tensor = parts.tensor(value)
+    owner = parts.owner_of(value, place.step)
+    key = _key_of(alignment, owner, place.step)
+    if tensor is None or key is None:
+        raise EtlabError("an input of its delegate has no counterpart in the graph")
+    sizes = tuple(tensor.sizes or ()) if owner != value else None
+    order = tuple(tensor.dim_order or ())
+    return Feed(key, order, sizes, inside.values[place.value].dtype)
+
+
+def _key_of(alignment: Alignment, value: int, before: int) -> str | None:
+    """The graph's node whose value a value of the program is at a step."""
+    writer = alignment.parts.writer_of(value, before)
+    if writer is not None:
+        return alignment.numbers.get(Place(writer, value))
+    inputs = dict(zip(alignment.parts.inputs, alignment.inputs, strict=False))
+    return inputs.get(value)
 
 
 def _inputs_outside(alignment: Alignment, output: Place) -> tuple[list[Place], list[Feed]]:
     parts = alignment.parts
-    inputs = dict(zip(parts.inputs, alignment.inputs, strict=False))
     found: dict[Place, Feed] = {}
     waiting, seen = [(output.step, value) for value in parts.steps[output.step].reads], set()
     while waiting:
@@ -254,7 +281,7 @@ def _inputs_outside(alignment: Alignment, output: Place) -> tuple[list[Place], l
         tensor = parts.tensor(value)
         owner = value if tensor is None else parts.owner_of(value, before)
         writer = parts.writer_of(owner, before)
-        key = inputs.get(owner) if writer is None else alignment.numbers.get(Place(writer, owner))
+        key = _key_of(alignment, owner, before)
         if tensor is None:
             if writer is not None:
                 waiting += [(writer, read) for read in parts.steps[writer].reads]

@@ -35,14 +35,16 @@ class Residual(nn.Module):
         self.stem = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8))
         self.deep = nn.Conv2d(8, 8, 3, padding=1, groups=8)
         self.wide = nn.Conv2d(8, 8, 1)
+        self.more = nn.Conv2d(8, 8, 1)
         self.head = nn.Linear(8, 5)
         with torch.no_grad():
             self.stem[1].running_mean.uniform_(-0.3, 0.3)
             self.stem[1].running_var.uniform_(0.5, 2.0)
+            self.deep.bias.add_(0.5)  # no channel is zero everywhere
 
     def forward(self, x):
         x = torch.relu(self.stem(x))
-        x = x + self.wide(torch.relu(self.deep(x)))
+        x = x + self.more(torch.relu(self.wide(torch.relu(self.deep(x)))))
         return self.head(x.mean((2, 3)))
 
 
