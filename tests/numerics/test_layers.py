@@ -168,7 +168,7 @@ def test_a_reference_that_shows_no_operators_is_refused_in_words(float_run):
 
 def test_checks_of_layers_name_operator_and_line(integer_report):
     integer_report.check(max_abs=1.0)
-    with pytest.raises(LayerCheckError, match=r"native, relu \(quantized_models.py:\d+\): sqnr_db"):
+    with pytest.raises(LayerCheckError, match=r"native, \w+ \(quantized_models.py:\d+\): sqnr_db"):
         integer_report.check(local=False, sqnr_db=1000)
 
 
