@@ -107,7 +107,7 @@ class Method:
         for index in self._updated:
             if index < len(given):
                 check_writable(given[index], f"method '{self.name}', input {index}")
-        check_apart({i: values[i] for i in self._updated if i < len(values)}, self.name)
+        check_apart(self._updated, values, self.name)
         described = [
             describe_tensor(value) if isinstance(value, torch.Tensor) else value for value in values
         ]
@@ -132,7 +132,7 @@ class Method:
         for place in updates.values():
             if place < len(flat):
                 check_writable(flat[place], f"method '{self.name}', input {place}")
-        check_apart({i: flat[i] for i in updates.values() if i < len(flat)}, self.name)
+        check_apart(updates.values(), flat, self.name)
         outputs = self.execute(flat)
         for output, place in updates.items():
             write_back(outputs[output], flat[place])

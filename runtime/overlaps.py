@@ -1,7 +1,7 @@
 """Whether inputs that a program updates in place share memory."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import torch
@@ -10,17 +10,24 @@ from etlab.errors import InvalidArgumentError
 from etlab.runtime.tensors import is_plain
 
 
-def check_apart(updated: Mapping[int, Any], method: str) -> None:
-    """Refuse inputs that a program updates in place when their elements share memory.
+def check_apart(updated: Collection[int], values: Sequence[Any], method: str) -> None:
+    """Refuse inputs that a program updates in place when others share their memory.
+
+    A program reads the others as they were before the run; eager would see the update.
 
     Args:
-        updated: those inputs by their place; what `is_plain` is not is left out.
+        updated: the places of those inputs; places that are none are left out.
+        values: all inputs; what `is_plain` is not is left out.
         method: its name, for errors.
 
     Raises:
-        InvalidArgumentError: the elements of one overlap, or two overlap.
+        InvalidArgumentError: the elements of an updated one overlap, or another one overlaps it.
     """
-    tensors = {place: one for place, one in updated.items() if is_plain(one)}
+    if not updated:
+        return
+    tensors = {place: one for place, one in enumerate(values) if is_plain(one)}
+    read = {place: one for place, one in tensors.items() if place not in updated}
+    tensors = {place: one for place, one in tensors.items() if place in updated}
     for place, tensor in tensors.items():
         if _overlaps_itself(tensor):
             raise InvalidArgumentError(
@@ -32,6 +39,13 @@ def check_apart(updated: Mapping[int, Any], method: str) -> None:
             raise InvalidArgumentError(
                 f"method '{method}', inputs {first} and {second}: the model updates both in place,"
                 " but they share memory; give one of them as value.clone()"
+            )
+    for (first, one), (second, other) in itertools.product(tensors.items(), read.items()):
+        if _share_elements(one, other):
+            raise InvalidArgumentError(
+                f"method '{method}', inputs {first} and {second}: the model updates the first in"
+                " place and reads the second, but they share memory, and a program reads what was"
+                f" there before the run; give input {second} as value.clone()"
             )
 
 

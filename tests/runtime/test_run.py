@@ -173,6 +173,37 @@ def test_two_inputs_that_are_updated_side_by_side_run(two_updates, one, other):
     assert torch.equal(whole, expected)
 
 
+class OneUpdate(torch.nn.Module):
+    def forward(self, total, x):
+        total.add_(1)
+        return total + x
+
+
+@pytest.fixture(scope="module")
+def one_update():
+    exported = torch.export.export(OneUpdate(), (torch.ones(2, 3), torch.ones(2, 3)))
+    program = to_edge_transform_and_lower(exported).to_executorch()
+    return Runtime.get().load_program(program.buffer).load_method("forward")
+
+
+@pytest.mark.parametrize(("one", "other"), [(slice(6), slice(6)), (slice(6), slice(2, 14, 2))])
+def test_an_input_that_would_be_read_with_its_old_values_is_refused(one_update, one, other):
+    whole = torch.arange(24.0)
+    total, x = (whole[part].unflatten(0, (2, 3)) for part in (one, other))
+    kept = whole.clone()
+    with pytest.raises(errors.InvalidArgumentError, match="inputs 0 and 1: the model updates the"):
+        one_update(total, x)
+    assert torch.equal(whole, kept)
+    expected = OneUpdate()(total.clone(), x.clone())
+    assert torch.equal(one_update(total, x.clone()), expected)
+
+
+def test_an_input_beside_the_updated_one_runs(one_update):
+    whole = torch.arange(24.0)
+    total, x = (whole[part].unflatten(0, (2, 3)) for part in (slice(6), slice(6, 12)))
+    assert torch.equal(one_update(total, x), torch.arange(6.0).reshape(2, 3) * 2 + 7)
+
+
 @pytest.fixture(scope="module")
 def two_updates():
     exported = torch.export.export(TwoUpdates(), (torch.ones(2, 3), torch.ones(2, 3)))
