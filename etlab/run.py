@@ -17,11 +17,13 @@ from etlab.exir.stages import StageListener, listen
 from etlab.inspect.program_file import ProgramFile
 
 if TYPE_CHECKING:
+    from etlab.devtools import ETRecord
     from etlab.exir import EdgeProgramManager, ExecutorchProgramManager
     from etlab.inspect.delegation import DelegationReport
     from etlab.inspect.graph import GraphData
     from etlab.inspect.memory import MemoryReport
     from etlab.inspect.netron import NetronView
+    from etlab.inspect.profile import ProfileReport
     from etlab.inspect.size import SizeReport
     from etlab.numerics import ParityReport, TensorPair
 
@@ -250,13 +252,74 @@ class ExportRun:
 
     def _seconds_of_nodes(self, method: str, runs: int, inputs: Any) -> dict[str, float]:
         from etlab.inspect.timing import seconds_of_nodes
+
+        flat = self._flat_sample(inputs, "delegation")
+        nodes = self.program.instruction_nodes(method)
+        return seconds_of_nodes(self.file.program, method, nodes, flat, runs=runs)
+
+    def profile(
+        self,
+        inputs: Any = None,
+        *,
+        method: str = "forward",
+        runs: int = 20,
+        warmup: int = 3,
+        threads: int | None = None,
+    ) -> "ProfileReport":
+        """Where the time of a native run goes.
+
+        Args:
+            inputs: what to run it on; by default the first calibration sample, or else the example.
+            method: which method of the program.
+            runs: how often to run, with tracing and without.
+            warmup: how often to run before.
+            threads: of the kernels; None leaves the process's setting.
+
+        Raises:
+            InvalidArgumentError: a count is out of range.
+            EtlabError: the native runtime refuses or fails.
+        """
+        from etlab.inspect.profile_reader import Origins, profile
+
+        return profile(
+            self.file.program,
+            method,
+            self._flat_sample(inputs, "profile"),
+            model=self.name,
+            runs=runs,
+            warmup=warmup,
+            threads=threads,
+            origins=Origins(
+                self.program.edge_graph(method), self.program.instruction_nodes(method)
+            ),
+        )
+
+    @functools.cached_property
+    def etrecord(self) -> "ETRecord":
+        """The graphs of this run and the way from instructions to them, for an `Inspector`.
+
+        Its inputs are the first calibration sample, or else the example; its reference outputs are
+        what the model makes of them in eager.
+        """
+        from etlab.devtools import ETRecord
+        from etlab.numerics.paths import flatten_arguments, module_path
+
+        record = ETRecord()
+        record.add_exported_program(self.quantized or self.exported)
+        record.add_edge_dialect_program(self.edge)
+        record.add_executorch_program(self.program)
+        sample = self.calibration[0] if self.calibration else self.example_inputs
+        record.update_representative_inputs(flatten_arguments(sample))
+        with module_path("eager", self.model)() as call:
+            record.update_reference_outputs({"forward": [call(sample)]})
+        return record
+
+    def _flat_sample(self, inputs: Any, who: str) -> list[Any]:
         from etlab.numerics.paths import flatten_arguments
 
         if inputs is None:
             inputs = self.calibration[0] if self.calibration else self.example_inputs
-        flat = flatten_arguments(as_arguments(inputs, "delegation"))
-        nodes = self.program.instruction_nodes(method)
-        return seconds_of_nodes(self.file.program, method, nodes, flat, runs=runs)
+        return list(flatten_arguments(as_arguments(inputs, who)))
 
     def size(self) -> "SizeReport":
         """What fills the file."""

@@ -29,6 +29,7 @@ from etlab.runtime.registries import (
     OperatorRegistry,
     register_backend,
 )
+from etlab.runtime.roofline import Roofline, measure_roofline
 from etlab.runtime.threads import set_thread_count, thread_count
 from etlab.runtime.trace import EventTrace, NodeEvent, NodeResult, RunTrace, TraceEvent
 
@@ -46,6 +47,7 @@ __all__ = [
     "NodeResult",
     "OperatorRegistry",
     "Program",
+    "Roofline",
     "RunTrace",
     "Runtime",
     "TensorInfo",
@@ -53,6 +55,7 @@ __all__ = [
     "Verification",
     "dtype_of",
     "load_kernels",
+    "measure_roofline",
     "register_backend",
     "register_kernel",
     "scalar_type_of",

@@ -179,6 +179,10 @@ class Method:
         self._trace = EventTrace(self._native, self._metadata, results=kept)
         return self._trace
 
+    def resume_trace(self, trace: EventTrace) -> None:
+        """Record every run from now on into a trace that `start_trace` made before."""
+        self._trace = trace
+
     def stop_trace(self) -> None:
         """Record no more."""
         self._trace = None

@@ -134,6 +134,7 @@ class EventTrace(Sequence[TraceEvent]):
         self._method = native
         self._metadata = metadata
         self._native = _native.Trace(results)
+        self._instructions = metadata.instructions
         self._runs: list[RunTrace] = []
         self._events: list[TraceEvent] = []
 
@@ -236,7 +237,7 @@ class EventTrace(Sequence[TraceEvent]):
 
     def _event(self, record: "_native.TraceRecord") -> TraceEvent:
         instruction, begin, end, results, nodes = record
-        description = self._metadata.instructions[instruction]
+        description = self._instructions[instruction]
         result: Any = None
         if len(results) == 1 or (results and description.kind == "delegate"):
             result = results[-1]

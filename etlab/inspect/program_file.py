@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from etlab.inspect.interface import BackendRow, OperatorRow, StateRow, ValueRow
     from etlab.inspect.memory import MemoryReport
     from etlab.inspect.netron import NetronView
+    from etlab.inspect.profile import ProfileReport
     from etlab.inspect.size import SizeReport
     from etlab.inspect.table import Table
     from etlab.runtime import Program
@@ -151,6 +152,37 @@ class ProgramFile:
         )
         assert loaded is not None
         return list(loaded.execute(list(inputs) if isinstance(inputs, tuple) else [inputs]))
+
+    def profile(
+        self,
+        inputs: Any,
+        *,
+        method: str = "forward",
+        runs: int = 20,
+        warmup: int = 3,
+        threads: int | None = None,
+    ) -> "ProfileReport":
+        """Where the time of a run goes; a file knows operators, not modules.
+
+        Args:
+            inputs: a tensor, or a tuple of the method's inputs.
+            method: which one to run.
+            runs: how often to run, with tracing and without.
+            warmup: how often to run before.
+            threads: of the kernels; None leaves the process's setting.
+        """
+        from etlab.inspect.profile_reader import profile
+
+        flat = list(inputs) if isinstance(inputs, tuple) else [inputs]
+        return profile(
+            self.program,
+            method,
+            flat,
+            model=self.name,
+            runs=runs,
+            warmup=warmup,
+            threads=threads,
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the file, and its .ptd files beside it; returns where.

@@ -7,6 +7,7 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/optimized/gemm.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/read_peak.h"
 
 namespace py = pybind11;
 
@@ -91,6 +92,8 @@ void bind_optimized(py::module_& module) {
   module.def("multiply_packed", &multiply_packed, py::arg("a"), py::arg("weight"),
              py::arg("out"));
   module.def("peak_flops", &measure_gemm_peak, py::arg("repeats") = 20,
+             py::call_guard<py::gil_scoped_release>());
+  module.def("read_peak", &measure_read_peak, py::arg("bytes"), py::arg("repeats") = 5,
              py::call_guard<py::gil_scoped_release>());
   module.def("instruction_set", &instruction_set_name);
   module.def("use_instruction_set", &use_instruction_set, py::arg("name"));

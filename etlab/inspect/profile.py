@@ -1,0 +1,332 @@
+"""Where the time of a run goes: operators, delegates' nodes, modules, source lines."""
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from etlab.errors import AccessError
+from etlab.inspect.table import Table
+from etlab.runtime import EventTrace, Roofline
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """A percentile, between neighbours where it falls between.
+
+    >>> percentile([1.0, 2.0, 4.0], 0.5), percentile([1.0, 2.0], 0.9)
+    (2.0, 1.9)
+    """
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Times of the same thing in several runs.
+
+    Attributes:
+        seconds: one a run.
+    """
+
+    seconds: tuple[float, ...]
+
+    @property
+    def p50(self) -> float:
+        """The median, seconds."""
+        return percentile(self.seconds, 0.5)
+
+    @property
+    def p90(self) -> float:
+        """Nine of ten runs took less, seconds."""
+        return percentile(self.seconds, 0.9)
+
+    @property
+    def mean(self) -> float:
+        """The mean, seconds."""
+        return statistics.fmean(self.seconds)
+
+    @property
+    def least(self) -> float:
+        """The quickest run, seconds."""
+        return min(self.seconds)
+
+    @property
+    def spread(self) -> float:
+        """How much longer the 90th percentile is than the median, as a share of it."""
+        return self.p90 / self.p50 - 1 if self.p50 else 0.0
+
+    def __str__(self) -> str:
+        """Median, 90th percentile and least, in milliseconds."""
+        return f"p50 {_ms(self.p50)}, p90 {_ms(self.p90)}, least {_ms(self.least)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRow:
+    """One instruction's node, or one node within a delegate.
+
+    Attributes:
+        node: of the lowered graph, or the delegate's kind of node with its debug handle.
+        operator: what it computes.
+        kind: "operator", "delegate" (a whole call) or "delegate node".
+        backend: who runs it; empty for our own kernels.
+        part: node of the delegate's call that it is within; empty for none.
+        module: path of its module.
+        source: `file.py:line` of the model.
+        calls: how often it ran in one run.
+        samples: its time in every run, all calls together.
+        flops: of matrix products, convolutions and attention, at the example's sizes; None unknown.
+        nbytes: that it reads and writes at least, weights included; None unknown.
+        roof: the least time that this machine's measured limits allow; None unknown.
+    """
+
+    node: str
+    operator: str
+    kind: str
+    backend: str
+    part: str
+    module: str
+    source: str
+    calls: int
+    samples: Samples
+    flops: int | None = None
+    nbytes: int | None = None
+    roof: float | None = None
+
+    @property
+    def gflops(self) -> float | None:
+        """Achieved, 10⁹ operations a second at the median time; None when it has none."""
+        return self.flops / self.samples.p50 / 1e9 if self.flops and self.samples.p50 else None
+
+    @property
+    def gbps(self) -> float | None:
+        """Achieved, 10⁹ bytes a second; more than memory gives when they come from a cache."""
+        return self.nbytes / self.samples.p50 / 1e9 if self.nbytes and self.samples.p50 else None
+
+    @property
+    def of_roof(self) -> float | None:
+        """The least possible time as a share of the median; above 1 when caches help."""
+        return self.roof / self.samples.p50 if self.roof and self.samples.p50 else None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileGroup:
+    """Rows with the same operator, module or line.
+
+    Attributes:
+        name: what they share.
+        rows: how many.
+        p50_ms: the median over runs of their sum, milliseconds.
+        p90_ms: its 90th percentile.
+        share: of the sum over everything.
+        gflops: achieved by all of them together; None when they have no such operations.
+        gbps: likewise.
+    """
+
+    name: str
+    rows: int
+    p50_ms: float
+    p90_ms: float
+    share: float
+    gflops: float | None
+    gbps: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileReport:
+    """A profile. Two things are measured apart: whole calls without tracing, and traced runs.
+
+    Attributes:
+        model: its name.
+        method: that ran.
+        threads: of the kernels.
+        rows: in order of execution; a delegate's nodes follow its call.
+        end_to_end: whole calls without tracing, inputs and outputs included. This is how long the
+            model takes; the sums of rows are not.
+        traced: whole calls with tracing.
+        warm_up: the calls before, which are in nothing else.
+        roofline: this machine's limits; None when they were not measured.
+        trace: the events behind it.
+    """
+
+    model: str
+    method: str
+    threads: int
+    rows: tuple[ProfileRow, ...]
+    end_to_end: Samples
+    traced: Samples
+    warm_up: Samples
+    roofline: Roofline | None = None
+    trace: EventTrace | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def runs(self) -> int:
+        """How many runs of either kind."""
+        return len(self.end_to_end.seconds)
+
+    @property
+    def leaves(self) -> tuple[ProfileRow, ...]:
+        """The rows that do not overlap: a delegate's nodes, and a call that tells of none."""
+        told = {row.part for row in self.rows if row.part}
+        return tuple(row for row in self.rows if row.kind != "delegate" or row.node not in told)
+
+    @property
+    def instructions(self) -> tuple[ProfileRow, ...]:
+        """The rows of instructions, whose sum is nearly that of a traced run."""
+        return tuple(row for row in self.rows if not row.part)
+
+    @property
+    def sum_of_parts(self) -> Samples:
+        """The sum over the instructions of every traced run."""
+        return _sum(self.instructions)
+
+    @property
+    def sum_of_leaves(self) -> Samples:
+        """The sum over the rows that do not overlap, of every traced run."""
+        return _sum(self.leaves)
+
+    @property
+    def overhead(self) -> float:
+        """How much longer traced calls take, as a share."""
+        return self.traced.p50 / self.end_to_end.p50 - 1
+
+    @property
+    def by_operator(self) -> Table[ProfileGroup]:
+        """Time by operator, the most first."""
+        return self._grouped(lambda row: row.operator, "operators")
+
+    @property
+    def by_module(self) -> Table[ProfileGroup]:
+        """Time by innermost module, the most first."""
+        return self._grouped(lambda row: row.module or "(top)", "modules")
+
+    @property
+    def by_source(self) -> Table[ProfileGroup]:
+        """Time by line of the model's source, the most first."""
+        return self._grouped(lambda row: row.source or "(unknown)", "source lines")
+
+    @property
+    def by_node(self) -> Table[ProfileGroup]:
+        """Time by node, the most first."""
+        return self._grouped(lambda row: row.node, "nodes")
+
+    def worst(self, count: int = 5) -> tuple[ProfileRow, ...]:
+        """The rows with the most time above what the roofline allows."""
+        known = [row for row in self.leaves if row.roof is not None]
+        known.sort(key=lambda row: (row.samples.p50 or 0) - (row.roof or 0), reverse=True)
+        return tuple(known[:count])
+
+    def _grouped(self, name: Callable[[ProfileRow], str], title: str) -> Table[ProfileGroup]:
+        groups: dict[str, list[ProfileRow]] = {}
+        for row in self.leaves:
+            groups.setdefault(name(row), []).append(row)
+        total = self.sum_of_leaves.p50 or 1.0
+        made = [_group(key, rows, total) for key, rows in groups.items()]
+        made.sort(key=lambda group: (-group.p50_ms, group.name))
+        return Table(ProfileGroup, made, title=f"{title} of {self.model}")
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """One row an instruction or delegate node; times in milliseconds."""
+        import pandas
+
+        rows = [
+            {
+                **{name: getattr(row, name) for name in _PLAIN},
+                **{f"{name}_ms": getattr(row.samples, name) * 1e3 for name in _TIMES},
+                "spread": row.samples.spread,
+                "flops": row.flops,
+                "nbytes": row.nbytes,
+                "gflops": row.gflops,
+                "gbps": row.gbps,
+                "of_roof": row.of_roof,
+            }
+            for row in self.rows
+        ]
+        columns = [*_PLAIN, *(f"{name}_ms" for name in _TIMES), "spread", *_DERIVED]
+        return pandas.DataFrame(rows, columns=columns)
+
+    def chrome_trace(self) -> dict[str, Any]:
+        """The traced runs as JSON for Chrome's and Perfetto's trace viewers."""
+        from etlab.inspect.chrome_trace import chrome_trace
+
+        return chrome_trace(self)
+
+    def save_chrome_trace(self, path: str | Path) -> None:
+        """Write `chrome_trace()`; open it at ui.perfetto.dev or chrome://tracing.
+
+        Raises:
+            AccessError: the place cannot be written.
+        """
+        import json
+
+        try:
+            Path(path).write_text(json.dumps(self.chrome_trace()))
+        except OSError as error:
+            raise AccessError(f"cannot write '{path}': {error.strerror}") from error
+
+    def to_svg(self) -> str:
+        """A run as a bar of its parts, and the roofline with what the operators achieve."""
+        from etlab.inspect.profile_picture import draw_svg
+
+        return draw_svg(self)
+
+    def __repr__(self) -> str:
+        """One line."""
+        return (
+            f"ProfileReport({self.model}, {self.threads} thread{'' if self.threads == 1 else 's'}:"
+            f" end to end {self.end_to_end}; parts sum to {_ms(self.sum_of_parts.p50)};"
+            f" {self.runs} runs)"
+        )
+
+    def __str__(self) -> str:
+        """The report as text."""
+        from etlab.inspect.profile_text import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from etlab.inspect.profile_picture import as_html
+
+        return as_html(self)
+
+
+_PLAIN = ("node", "operator", "kind", "backend", "part", "module", "source", "calls")
+_TIMES = ("p50", "p90", "mean", "least")
+_DERIVED = ("flops", "nbytes", "gflops", "gbps", "of_roof")
+
+
+def _sum(rows: Iterable[ProfileRow]) -> Samples:
+    """The sums over rows, run by run."""
+    totals = [math.fsum(run) for run in zip(*(row.samples.seconds for row in rows), strict=True)]
+    return Samples(tuple(totals) or (0.0,))
+
+
+def _group(name: str, rows: Sequence[ProfileRow], total: float) -> ProfileGroup:
+    samples = _sum(rows)
+    amounts: Mapping[str, int] = {
+        what: sum(getattr(row, what) or 0 for row in rows) for what in ("flops", "nbytes")
+    }
+    per_second = {
+        what: amount / samples.p50 / 1e9 if amount and samples.p50 else None
+        for what, amount in amounts.items()
+    }
+    return ProfileGroup(
+        name,
+        len(rows),
+        samples.p50 * 1e3,
+        samples.p90 * 1e3,
+        samples.p50 / total,
+        per_second["flops"],
+        per_second["nbytes"],
+    )
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3f} ms"
