@@ -35,6 +35,7 @@ class XnnpackBackend(BackendDetails):
             debug_handle_map=dict(written.handles),
             data_store_output=written.named_data,
             takes_any_layout=True,
+            external_tags=dict(written.external_tags),
             value_origins=dict(written.origins),
         )
 

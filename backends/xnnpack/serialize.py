@@ -36,12 +36,14 @@ class Serialized:
         named_data: constants by the names that the payload uses.
         handles: debug handle of every node of the payload, by its name in an ETDump.
         origins: whose results values hold, by their ids.
+        external_tags: the names that are stored outside of the program, and in which file.
     """
 
     graph: schema.Graph
     named_data: dict[str, bytes]
     handles: dict[str, int]
     origins: dict[int, tuple[ValueOrigin, ...]]
+    external_tags: dict[str, str]
 
 
 def serialize(steps: Steps, upper_bound: Callable[[Any], int]) -> Serialized:
@@ -76,6 +78,7 @@ class _Writer:
         self._constants: list[schema.ConstantDataOffset] = [schema.ConstantDataOffset()]
         self._constant_index: dict[str, int] = {}
         self._named: dict[str, bytes] = {}
+        self._external_tags: dict[str, str] = {}
         self._copies: dict[Tensor, _Copies] = {}
         # Output tensors that are still to be made in the order of the delegate's output.
         first = steps.arguments
@@ -138,7 +141,7 @@ class _Writer:
             for node in self._nodes
             if node.debug_handle
         }
-        return Serialized(graph, self._named, handles, self._origins())
+        return Serialized(graph, self._named, handles, self._origins(), self._external_tags)
 
     def _origins(self) -> dict[int, tuple[ValueOrigin, ...]]:
         found: dict[int, list[ValueOrigin]] = {}
@@ -219,7 +222,7 @@ class _Writer:
         constant = 0
         if tensor.constant is not None:
             stored = tensor.constant
-            constant = self._constant(stored.permute(order) if stored.dim() else stored, "")
+            constant = self._constant(stored.permute(order) if stored.dim() else stored, "", tensor)
         sizes = [tensor.sizes[dim] for dim in order]
         content = schema.TensorValue(
             datatype=tensor.datatype,
@@ -244,16 +247,16 @@ class _Writer:
             case Dynamic(nonbatch):
                 return schema.PerTokenDynamicQuant(nonbatch)
             case PerChannel(scales, axis):
-                index = self._constant(scales, "scale_")
+                index = self._constant(scales, "scale_", tensor)
                 return schema.PerChannelQuant((), order.index(axis), index, scales.numel())
             case PerGroup(scales, group_size):
-                index = self._constant(scales, "scale_")
+                index = self._constant(scales, "scale_", tensor)
                 return schema.PerChannelGroupQuant((), 0, group_size, None, index, scales.numel())
         raise AssertionError("a tensor that is not quantized")
 
-    def _constant(self, tensor: torch.Tensor, prefix: str) -> int:
-        """The entry of a constant, named for its bytes."""
-        flat = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+    def _constant(self, values: torch.Tensor, prefix: str, owner: Tensor) -> int:
+        """The entry of a constant, named for its bytes and stored where its owner is."""
+        flat = values.detach().contiguous().reshape(-1).view(torch.uint8)
         data = flat.numpy().tobytes()
         key = prefix + hashlib.sha256(data).hexdigest()
         index = self._constant_index.get(key)
@@ -261,6 +264,8 @@ class _Writer:
             index = self._constant_index[key] = len(self._constants)
             self._constants.append(schema.ConstantDataOffset(NO_OFFSET, len(data), key))
             self._named[key] = data
+            if owner.external_tag is not None:
+                self._external_tags[key] = owner.external_tag
         return index
 
 

@@ -96,6 +96,7 @@ class Tensor:
         constant: its elements, of logical sizes (4-bit weights: packed, as they are stored).
         external: its place among the delegate's inputs, for those.
         fixed: its order in memory when others decided it.
+        external_tag: of a constant: the file outside of the program that holds it.
     """
 
     sizes: tuple[Any, ...]
@@ -104,6 +105,7 @@ class Tensor:
     constant: torch.Tensor | None = None
     external: int | None = None
     fixed: Order | None = None
+    external_tag: str | None = None
 
     @property
     def is_quantized(self) -> bool:

@@ -23,7 +23,7 @@ from etlab.backends.xnnpack.steps import (
 )
 from etlab.errors import LoweringError
 from etlab.exir.edge import EdgeGraph
-from etlab.exir.graph import constant_placeholders, is_getitem
+from etlab.exir.graph import constant_placeholders, constant_tag, is_getitem
 from etlab.exir.specs import order_of_strides
 
 # Nodes whose results can be limited to a range on the way.
@@ -223,6 +223,10 @@ class Translation:
     ) -> Tensor:
         """Add a step; returns its (first) output."""
         outputs = {"output_id": output} if isinstance(output, Tensor) else dict(output)
+        tag = self._constant_tag()
+        for tensor in inputs.values():
+            if tensor is not None and tensor.constant is not None:
+                tensor.external_tag = tensor.external_tag or tag
         step = Step(
             kind,
             dict(inputs),
@@ -239,6 +243,12 @@ class Translation:
         for tensor in outputs.values():
             self._makers[tensor] = step
         return next(iter(outputs.values()))
+
+    def _constant_tag(self) -> str | None:
+        """Where the constants of the current operator are stored: all of them where one is."""
+        sources = self.current.all_input_nodes if self.current is not None else []
+        constant = (s for s in sources if s in self.constants or s in self.plan.weights)
+        return next((tag for tag in map(constant_tag, constant) if tag is not None), None)
 
     def unary(self, kind: str, source: Tensor, output: Tensor, **options: Any) -> Tensor:
         """A step of one input that works on elements."""

@@ -21,6 +21,10 @@ from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import contiguous, fake, fake_mode_of
 
 # What a new node takes over from the node it replaces.
+# Of a constant's placeholder: the file, by its name without a suffix, that holds it if a delegate
+# takes it along. ExecuTorch's name, which stands in `meta["custom"]` of exported programs.
+CONSTANT_TAG = "delegate_constant_tag"
+
 PROVENANCE = ("stack_trace", "nn_module_stack", "torch_fn", "from_node", "debug_handle")
 STATE_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
@@ -251,6 +255,17 @@ def is_getitem(node: fx.Node) -> bool:
     return node.target is operator.getitem
 
 
+def constant_tag(node: fx.Node) -> str | None:
+    """The `CONSTANT_TAG` of a constant, or of the first one that a node of constants is made of."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if CONSTANT_TAG in current.meta:
+            return str(current.meta[CONSTANT_TAG])
+        pending += reversed(current.all_input_nodes)
+    return None
+
+
 class NewConstants:
     """Adds constant tensors to a graph; `finish` brings the signature up to date, once."""
 
@@ -262,8 +277,14 @@ class NewConstants:
             (n for n in edge.graph.nodes if n.op != "placeholder" or n.name in user_inputs), None
         )
 
-    def add(self, name: str, tensor: torch.Tensor) -> fx.Node:
-        """A placeholder for `tensor`, stored under `name` or a name made from it."""
+    def add(self, name: str, tensor: torch.Tensor, made_of: fx.Node | None = None) -> fx.Node:
+        """A placeholder for `tensor`, stored under `name` or a name made from it.
+
+        Args:
+            name: of the node, if it is free.
+            tensor: the values.
+            made_of: where the values come from; the new constant is stored where its are.
+        """
         edge = self._edge
         with edge.graph.inserting_before(self._before):
             node = edge.graph.placeholder(name)
@@ -275,6 +296,9 @@ class NewConstants:
             "from_node": node.name,
             "debug_handle": 0,
         }
+        tag = None if made_of is None else constant_tag(made_of)
+        if tag is not None:
+            node.meta[CONSTANT_TAG] = tag
         target = node.name
         while target in edge.tensors:
             target += "_"

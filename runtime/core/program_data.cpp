@@ -88,7 +88,9 @@ Span<const uint8_t> ProgramData::get(std::string_view key) const {
     if (file->has(key)) return file->get(key);
   }
   fail(ErrorKind::kNotFound, "named data: neither the program nor its ", external_.size(),
-       " tensor files have anything under '", key, "'");
+       " tensor files that were given have anything under '", key,
+       "'; pass the .ptd file that was saved with the program (load_program: data_path,"
+       " etlab.load: data, command line: --data)");
 }
 
 }  // namespace etlab

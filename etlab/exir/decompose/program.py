@@ -24,7 +24,7 @@ from etlab.exir.decompose.operators import is_write
 from etlab.exir.decompose.walk import NodeFilter, Shared, Unsupported, Walk
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import fake_mode_of
-from etlab.exir.graph import provenance, rename_outputs, renamed, replace
+from etlab.exir.graph import CONSTANT_TAG, provenance, rename_outputs, renamed, replace
 from etlab.exir.recurrent import PACKED, PACKED_WAY_OUT
 from etlab.exir.specs import channels_last_order
 
@@ -177,6 +177,9 @@ class _Conversion:
                 new = self.main.placeholder(old.name, val, is_user_input=True)
                 self.env[old] = new
             new.meta["from_node"] = old.name
+            tag = self._constant_tag(old, spec)
+            if tag is not None:
+                new.meta[CONSTANT_TAG] = tag
             self.handles.append(new)
             self.inputs.append(_renamed(spec, new.name))
         # Only after the last placeholder may other nodes come.
@@ -203,6 +206,13 @@ class _Conversion:
         return self.main.emit(
             aten.clone.default, placeholder, val=wanted, memory_format=torch.contiguous_format
         )
+
+    def _constant_tag(self, old: fx.Node, spec: InputSpec) -> str | None:
+        """The file that a constant of delegates is to be stored in, if it was said."""
+        if spec.kind not in _STATE:
+            return None
+        tag = (old.meta.get("custom") or {}).get(CONSTANT_TAG)
+        return tag or getattr(self._tensor(spec), CONSTANT_TAG, None)
 
     def _tensor(self, spec: InputSpec) -> torch.Tensor:
         target = str(spec.target)

@@ -65,6 +65,10 @@ class DataTable:
             entry = self._by_memory[memory] = self._entry_of(raw)
         return entry
 
+    def add_bytes(self, data: bytes) -> int:
+        """The entry that holds these bytes."""
+        return self._entry_of(np.frombuffer(data, np.uint8))
+
     def find(self, data: bytes) -> int | None:
         """Where the same bytes lie, if some entry has them."""
         raw = np.frombuffer(data, np.uint8)

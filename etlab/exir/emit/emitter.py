@@ -95,7 +95,12 @@ class _Shared:
         """The entry of a lowered module; equal bytes are stored once."""
         place = self._delegates.setdefault(bytes(module.processed_bytes), len(self._delegates))
         for key, value in module.named_data.items():
-            if self._named.setdefault(key, value) != value:
+            tag = module.external_tags.get(key)
+            if tag is not None and key not in self._named:
+                self.external.add_bytes(tag, key, value)
+            elif not self.external.has_bytes(key, value) and (
+                self._named.setdefault(key, value) != value
+            ):
                 raise LoweringError(
                     f"different bytes are stored under the name '{key}'; a backend's names"
                     " must tell their content apart"

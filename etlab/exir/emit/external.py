@@ -12,7 +12,7 @@ from etlab.exir.emit.flat_tensor import NamedTensor, TensorLayout, assemble_tens
 from etlab.exir.emit.scalar_type import scalar_type_of
 from etlab.exir.specs import TensorSpec
 
-_Stored = tuple[str, int, TensorLayout]  # tag, entry of its table, layout
+_Stored = tuple[str, int, TensorLayout | None]  # tag, entry of its table, layout of a tensor
 
 
 @dataclass(slots=True)
@@ -56,6 +56,29 @@ class ExternalData:
             f"external constant '{name}': another tensor has this name; let `external_constants`"
             " return one file for it in all methods, or None to keep it in the program"
         )
+
+    def add_bytes(self, tag: str, key: str, data: bytes) -> None:
+        """Store bytes that are no tensor, once.
+
+        Raises:
+            LoweringError: something else has this key.
+        """
+        if self.has_bytes(key, data):
+            return
+        entry = self._tables.setdefault(tag, DataTable(self.alignment)).add_bytes(data)
+        if key in self._stored:
+            raise LoweringError(
+                f"different data is stored under the name '{key}'; a backend's names must tell"
+                " their content apart"
+            )
+        self._stored[key] = (tag, entry, None)
+
+    def has_bytes(self, key: str, data: bytes) -> bool:
+        """Whether these bytes are stored under this key."""
+        tag, entry, layout = self._stored.get(key, ("", 0, None))
+        if not entry or layout is not None:
+            return False
+        return bool(self._tables[tag].pieces[entry - 1][1].tobytes() == data)
 
     def check_unchanged(self) -> None:
         """Assert that no tensor was written since it was added; see `DataTable`."""

@@ -42,6 +42,8 @@ class PreprocessResult:
         debug_handle_map: its own operator ids to debug handles of the model; the ids are
             those of `node_event_name` where the executor tells of its nodes.
         data_store_output: bytes by key to store once beside the delegates.
+        external_tags: of those bytes that are to be stored outside of the program: the key to the
+            name of the file, without a suffix.
         _delegate_info_meta: anything else, for reports.
         takes_any_layout: inputs come as they lie in memory; otherwise as contiguous copies.
         value_origins: whose results the backend's values hold, by the number that its runtime part
@@ -53,6 +55,7 @@ class PreprocessResult:
     data_store_output: dict[str, bytes] | None = None
     _delegate_info_meta: Any = None
     takes_any_layout: bool = False
+    external_tags: dict[str, str] = field(default_factory=dict)
     value_origins: dict[int, tuple[ValueOrigin, ...]] = field(default_factory=dict)
 
 

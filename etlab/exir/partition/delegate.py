@@ -18,6 +18,7 @@ class LoweredModule:
         compile_specs: the backend's options; stored in the program.
         original: the subgraph, as it was handed over.
         named_data: bytes by key that the program stores beside the delegates, shared by key.
+        external_tags: key to the name of a file, for bytes that are stored outside of the program.
         debug_handle_map: the backend's own operator ids to debug handles of the model.
         meta: what else the backend said; for reports.
         takes_any_layout: its inputs need no contiguous copies.
@@ -32,6 +33,7 @@ class LoweredModule:
     debug_handle_map: dict[Any, Any] = field(default_factory=dict)
     meta: Any = None
     takes_any_layout: bool = False
+    external_tags: dict[str, str] = field(default_factory=dict)
     value_origins: dict[int, tuple[ValueOrigin, ...]] = field(default_factory=dict)
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:

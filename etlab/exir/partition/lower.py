@@ -19,6 +19,7 @@ from etlab.errors import InvalidArgumentError, LoweringError
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.exported import EdgeProgramView
 from etlab.exir.graph import (
+    CONSTANT_TAG,
     is_getitem,
     mutated_targets,
     provenance,
@@ -174,6 +175,7 @@ def _preprocess(subgraph: EdgeGraph, spec: DelegationSpec) -> LoweredModule:
         meta=processed._delegate_info_meta,
         takes_any_layout=processed.takes_any_layout,
         value_origins=dict(processed.value_origins),
+        external_tags=dict(processed.external_tags),
     )
 
 
@@ -219,6 +221,8 @@ def _extract(
         specs.append(InputSpec(InputKind.USER_INPUT, _argument(env[node], node), None))
     for node in (*constants, *inputs):
         env[node].meta = {**provenance(node), "val": node.meta["val"]}
+        if CONSTANT_TAG in node.meta:
+            env[node].meta[CONSTANT_TAG] = node.meta[CONSTANT_TAG]
     for node in (*bodies, *nodes):
         env[node] = graph.node_copy(node, env.__getitem__)
     results = tuple(env[node] for node in outputs)

@@ -65,9 +65,10 @@ def _fold(
     scale = scale if gamma is None else scale * gamma
     offset = (constants[bias].double() if bias is not None else 0) - mean
     offset = offset * scale + (beta if beta is not None else 0)
-    name = layer.args[1].name
-    new_weight = added.add(f"{name}_folded", _scaled(layer, weight, scale.to(weight.dtype)))
-    new_bias = added.add(f"{name}_folded_bias", offset.to(weight.dtype))
+    source = layer.args[1]
+    name = source.name
+    new_weight = added.add(f"{name}_folded", _scaled(layer, weight, scale.to(weight.dtype)), source)
+    new_bias = added.add(f"{name}_folded_bias", offset.to(weight.dtype), source)
     layer.args = (layer.args[0], new_weight, new_bias, *layer.args[3:])
     layer.meta = {**layer.meta, **provenance(norm)}
     replace(uses[0], layer)

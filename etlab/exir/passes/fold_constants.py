@@ -43,7 +43,7 @@ class FoldConstants(Pass):
                 continue
             value = _evaluate(node, values)
             if isinstance(value, torch.Tensor):
-                folded = added.add(f"{node.name}_folded", value)
+                folded = added.add(f"{node.name}_folded", value, node)
                 values[folded] = value
                 replace(node, folded)
                 replaced.add(node)
