@@ -1,5 +1,6 @@
 """The quantizer for XNNPACK, by ExecuTorch's name and with its settings."""
 
+from etlab.quantize.intx import groups  # noqa: F401  teaches torchao widths that no group divides
 from etlab.quantize.pt2e.config import QuantizationConfig, get_symmetric_quantization_config
 from etlab.quantize.pt2e.quantizer import IntegerQuantizer
 

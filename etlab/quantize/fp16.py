@@ -7,6 +7,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree
 
+from etlab.exir.recurrent import recurrent_layers_whole
 from etlab.quantize.base import Quantizer, QuantizeRequest
 
 
@@ -19,13 +20,28 @@ def _cast(value: Any, source: torch.dtype, target: torch.dtype) -> Any:
 
 
 class _Half(torch.nn.Module):
-    def __init__(self, model: torch.nn.Module) -> None:
+    def __init__(self, model: torch.nn.Module, dtype: torch.dtype) -> None:
         super().__init__()
-        self.model = copy.deepcopy(model).half()
+        self.model = copy.deepcopy(model).to(dtype)
+        self.dtype = dtype
 
     def forward(self, *inputs: Any) -> Any:
-        halves = _cast(inputs, torch.float32, torch.float16)
-        return _cast(self.model(*halves), torch.float16, torch.float32)
+        halves = _cast(inputs, torch.float32, self.dtype)
+        return _cast(self.model(*halves), self.dtype, torch.float32)
+
+
+def export_half(request: QuantizeRequest, dtype: torch.dtype) -> ExportedProgram:
+    """Export a copy of the model in another floating-point type; its borders stay float32."""
+    shapes = request.dynamic_shapes
+    if isinstance(shapes, dict):  # the wrapper has one variadic argument, so by place
+        shapes = tuple(shapes.values())
+    with recurrent_layers_whole():
+        return torch.export.export(
+            _Half(request.model, dtype),
+            request.example_inputs,
+            dynamic_shapes=None if shapes is None else {"inputs": tuple(shapes)},
+            strict=False,
+        )
 
 
 class Float16(Quantizer):
@@ -39,12 +55,4 @@ class Float16(Quantizer):
 
     def quantize(self, request: QuantizeRequest) -> ExportedProgram:
         """Export a half-precision copy of the model."""
-        shapes = request.dynamic_shapes
-        if isinstance(shapes, dict):  # the wrapper has one variadic argument, so by place
-            shapes = tuple(shapes.values())
-        return torch.export.export(
-            _Half(request.model),
-            request.example_inputs,
-            dynamic_shapes=None if shapes is None else {"inputs": tuple(shapes)},
-            strict=False,
-        )
+        return export_half(request, torch.float16)

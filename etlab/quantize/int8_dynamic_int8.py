@@ -1,0 +1,56 @@
+"""Linear layers with 8-bit weights, and activations quantized row by row at run time."""
+
+from collections.abc import Collection
+
+from torch.export import ExportedProgram
+
+from etlab.quantize.base import Quantizer, QuantizeRequest
+
+
+class Int8DynamicInt8(Quantizer):
+    """Linear layers with 8-bit weights, and activations quantized row by row at run time.
+
+    Needs no data. Groups that do not divide a layer's width are filled with zeros.
+
+    Args:
+        group_size: columns that share a scale; None: a scale for every output channel.
+        scales: how scales are found: "affine" (the range) or "hqq" (a search, the
+            half-quadratic one).
+        embedding_bits: 2, 4 or 8 for embedding tables; None keeps them in float.
+        embedding_group_size: columns of a table that share a scale; None: one for a row.
+        keep_float: names of modules that stay in float, with what is in them.
+    """
+
+    name = "8da8w"
+    summary = "8-bit weights, activations quantized to 8 bits at run time (torchao)"
+
+    def __init__(
+        self,
+        *,
+        group_size: int | None = None,
+        scales: str = "affine",
+        embedding_bits: int | None = None,
+        embedding_group_size: int | None = None,
+        keep_float: Collection[str] = (),
+    ) -> None:
+        """Choose how scales are found, and what is left alone."""
+        self.group_size = group_size
+        self.scales = scales
+        self.embedding_bits = embedding_bits
+        self.embedding_group_size = embedding_group_size
+        self.keep_float = keep_float
+
+    def quantize(self, request: QuantizeRequest) -> ExportedProgram:
+        """Quantize a copy of the model, and export it."""
+        from etlab.quantize.intx.flow import Scheme, quantize
+
+        scheme = Scheme(
+            bits=8,
+            group_size=self.group_size,
+            scales=self.scales,
+            is_dynamic=True,
+            embedding_bits=self.embedding_bits,
+            embedding_group_size=self.embedding_group_size,
+            keep_float=self.keep_float,
+        )
+        return quantize(request, scheme)
