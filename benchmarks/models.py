@@ -60,6 +60,21 @@ def resnet18() -> Model:
     return _vision(ResNetForImageClassification(config))
 
 
+def vit_tiny() -> Model:
+    from transformers import ViTConfig, ViTForImageClassification
+
+    config = ViTConfig(
+        hidden_size=192,
+        num_hidden_layers=12,
+        num_attention_heads=3,
+        intermediate_size=768,
+        num_labels=1000,
+        attn_implementation="sdpa",
+    )
+    model = PlainOutput(ViTForImageClassification(config).eval(), ("pixel_values",), "logits")
+    return model.eval(), (torch.randn(1, 3, 224, 224),)
+
+
 def bert6() -> Model:
     from transformers import BertConfig, BertModel
 
@@ -74,21 +89,6 @@ def bert6() -> Model:
     model = PlainOutput(BertModel(config).eval(), names, "last_hidden_state")
     inputs = (torch.randint(0, 30000, (1, 128)), torch.ones(1, 128, dtype=torch.long))
     return model.eval(), inputs
-
-
-def vit_tiny() -> Model:
-    from transformers import ViTConfig, ViTForImageClassification
-
-    config = ViTConfig(
-        hidden_size=192,
-        num_hidden_layers=12,
-        num_attention_heads=3,
-        intermediate_size=768,
-        num_labels=1000,
-        attn_implementation="sdpa",
-    )
-    model = PlainOutput(ViTForImageClassification(config).eval(), ("pixel_values",), "logits")
-    return model.eval(), (torch.randn(1, 3, 224, 224),)
 
 
 def smollm2() -> Model:
@@ -112,9 +112,9 @@ def efficientnet_lite0() -> Model:
 MODELS: dict[str, Callable[[], Model]] = {
     "efficientnet_lite0": efficientnet_lite0,
     "bert6": bert6,
+    "vit_tiny": vit_tiny,
     "mobilenet_v2": mobilenet_v2,
     "resnet18": resnet18,
-    "vit_tiny": vit_tiny,
     "smollm2": smollm2,
     "silero_vad": silero_vad,
 }

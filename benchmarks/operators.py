@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -59,17 +59,24 @@ def lower(cases: list[Case], folder: Path) -> None:
         torch.save(inputs, folder / f"{name}.pt")
 
 
-def loader(package: str) -> Callable[[Path], Any]:
-    """What loads the method `forward` of a file with the runtime of `package`, on one thread."""
+def loader(package: str, threads: int = 1) -> Callable[[Path], Any]:
+    """What loads the method `forward` of a file with a runtime, on so many threads.
+
+    ONNX Runtime, `onnx`, loads the file beside it that ends in `.onnx`.
+    """
     if package == "etlab":
         from etlab.runtime import Runtime, set_thread_count
 
-        set_thread_count(1)
+        set_thread_count(threads)
         return lambda path: Runtime.get().load_program(path).load_method("forward")
+    if package == "onnx":
+        from onnx_models import OnnxMethod
+
+        return lambda path: OnnxMethod(path.with_suffix(".onnx"), threads)
     from executorch.extension.pybindings import portable_lib
     from executorch.runtime import Runtime as OfficialRuntime
 
-    portable_lib._unsafe_reset_threadpool(1)
+    portable_lib._unsafe_reset_threadpool(threads)
     programs: list[Any] = []  # a method does not keep its program
 
     def load(path: Path) -> Any:
@@ -79,23 +86,29 @@ def loader(package: str) -> Callable[[Path], Any]:
     return load
 
 
-def seconds_of(execute: Callable[[list[torch.Tensor]], Any], inputs: list[torch.Tensor]) -> float:
-    """Processor seconds of one run, the mean over as many as fill a round."""
+def seconds_of(
+    execute: Callable[[list[torch.Tensor]], Any], inputs: list[torch.Tensor], threads: int
+) -> float:
+    """Seconds of one run, the mean over as many as fill a round.
+
+    Of processor time on one thread, which a busy machine disturbs less; by the wall on several.
+    """
+    clock = time.process_time if threads == 1 else time.perf_counter
     execute(inputs)
-    begin = time.process_time()
+    begin = clock()
     execute(inputs)
     execute(inputs)
-    repeats = max(2, int(SECONDS_A_ROUND / max((time.process_time() - begin) / 2, 1e-6)))
-    begin = time.process_time()
+    repeats = max(2, int(SECONDS_A_ROUND / max((clock() - begin) / 2, 1e-6)))
+    begin = clock()
     for _ in range(repeats):
         execute(inputs)
-    return (time.process_time() - begin) / repeats
+    return (clock() - begin) / repeats
 
 
-def serve(package: str, folder: Path) -> None:
+def serve(package: str, folder: Path, threads: int) -> None:
     """Answer every name on standard input with one line, the seconds of a run or an error."""
     torch.set_num_threads(1)
-    load = loader(package)
+    load = loader(package, threads)
     methods: dict[str, Any] = {}
     for line in sys.stdin:
         name = line.strip()
@@ -104,7 +117,7 @@ def serve(package: str, folder: Path) -> None:
                 inputs = list(torch.load(folder / f"{name}.pt"))
                 methods = {name: (load(folder / f"{name}.pte"), inputs)}
             method, inputs = methods[name]
-            answer: dict[str, Any] = {"seconds": seconds_of(method.execute, inputs)}
+            answer: dict[str, Any] = {"seconds": seconds_of(method.execute, inputs, threads)}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)
@@ -113,8 +126,9 @@ def serve(package: str, folder: Path) -> None:
 class Child:
     """A runtime in a process of its own."""
 
-    def __init__(self, package: str, folder: Path):
+    def __init__(self, package: str, folder: Path, threads: int):
         command = [sys.executable, __file__, "--serve", package, "--folder", str(folder)]
+        command += ["--threads", str(threads)]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -147,9 +161,11 @@ class Child:
 
 
 @contextmanager
-def children(folder: Path) -> Iterator[dict[str, Child]]:
+def children(
+    folder: Path, packages: Sequence[str] = PACKAGES, threads: int = 1
+) -> Iterator[dict[str, Child]]:
     """A child process for every package, ended with the block."""
-    processes = {package: Child(package, folder) for package in PACKAGES}
+    processes = {package: Child(package, folder, threads) for package in packages}
     try:
         yield processes
     finally:
@@ -157,13 +173,18 @@ def children(folder: Path) -> Iterator[dict[str, Child]]:
             process.close()
 
 
-def compare(name: str, processes: dict[str, Child], rounds: int) -> float:
-    """Print the row of one case; official / ours."""
-    seconds: dict[str, list[float]] = {package: [] for package in PACKAGES}
+def medians(name: str, processes: dict[str, Child], rounds: int) -> dict[str, float]:
+    """Seconds of one case by package, the processes in turn."""
+    seconds: dict[str, list[float]] = {package: [] for package in processes}
     for _ in range(rounds):
         for package, process in processes.items():
             seconds[package].append(process.measure(name))
-    ours, official = (statistics.median(seconds[package]) for package in PACKAGES)
+    return {package: statistics.median(times) for package, times in seconds.items()}
+
+
+def compare(name: str, processes: dict[str, Child], rounds: int) -> float:
+    """Print the row of one case; official / ours."""
+    ours, official = medians(name, processes, rounds).values()
     print(f"{name:24}{ours * 1e6:11.1f}{official * 1e6:11.1f}{official / ours:8.2f}", flush=True)
     return official / ours
 
@@ -175,9 +196,10 @@ def main() -> None:
     parser.add_argument("--cases", type=Path, default=DEFAULT_CASES)
     parser.add_argument("--serve", metavar="PACKAGE", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
-        return serve(arguments.serve, arguments.folder)
+        return serve(arguments.serve, arguments.folder, arguments.threads)
     cases: list[Case] = [
         case
         for case in load_models(arguments.cases).CASES

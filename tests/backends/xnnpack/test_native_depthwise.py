@@ -42,7 +42,7 @@ def program_of(x, weight, bias, expected, kernel, stride, padding, dilation):
         output_id=program.output(expected),
         groups=x.shape[1],
         group_input_channels=1,
-        group_output_channels=1,
+        group_output_channels=weight.shape[0] // x.shape[1],
         kernel_height=kernel[0],
         kernel_width=kernel[1],
         subsampling_height=stride[0],
@@ -75,3 +75,11 @@ def test_every_window_computes_what_eager_does(
         pytest.skip(f"this processor has no {instruction_set}")
     finally:
         _native.use_instruction_set("best")
+
+
+def test_one_channel_with_many_results_is_a_product():
+    x, bias, weight = random(2, 1, 3, 300), random(70), random(70, 1, 1, 128, seed=3)
+    result = functional.conv2d(x, weight, bias, (1, 64), (0, 5))
+    expected = nhwc(result.clamp(min=-1.5))
+    program = program_of(x, weight, bias, expected, (1, 128), (1, 64), (0, 5), (1, 1))
+    assert_same(program.run()[0], expected)

@@ -26,7 +26,7 @@ struct PackedWinograd : PackedWeights {
 int tile_of(const OperatorBuilder& builder, const ConvolutionNode& node) {
   const Window& w = node.window;
   const Shape& in = builder.value(node.in).shape;
-  const bool is_possible = !node.is_transposed && node.groups == 1 && w.kernel_h == 3 &&
+  const bool is_possible = !node.is_transposed && !node.is_depthwise && node.groups == 1 && w.kernel_h == 3 &&
                            w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 &&
                            w.dilation_h == 1 && w.dilation_w == 1 && in.rank() == 4;
   if (!is_possible) return 0;
@@ -39,7 +39,8 @@ PackedGroups pack_groups(const float* filter, const ConvolutionNode& node) {
   const int64_t depth = node.window.taps() * node.group_inputs;
   for (int64_t g = 0; g < node.groups; ++g) {
     packed.groups.emplace_back(filter + g * node.group_outputs * depth, node.group_outputs, depth,
-                               ImageWeights::Order::kColumnsFirst);
+                               node.is_depthwise ? ImageWeights::Order::kDepthFirst
+                                                 : ImageWeights::Order::kColumnsFirst);
   }
   return packed;
 }
@@ -47,14 +48,14 @@ PackedGroups pack_groups(const float* filter, const ConvolutionNode& node) {
 // A convolution, or a transposed one, as products of input pixels with packed weights.
 class Convolution : public Operator {
  public:
-  Convolution(OperatorBuilder& builder, const ConvolutionNode& node)
+  Convolution(const OperatorBuilder& builder, const ConvolutionNode& node)
       : node_(node),
         is_limited_(builder.is_limited()),
         lower_(builder.lower()),
         upper_(builder.upper()) {
     const GraphValue& filter = builder.value(node.filter);
     filter_ = filter.constant_as<float>();
-    key_ = {concat(node.groups, " ", node.group_outputs, " ",
+    key_ = {concat(node.is_depthwise ? "by depth " : "", node.groups, " ", node.group_outputs, " ",
                    node.window.taps() * node.group_inputs, " ", instruction_set_name()),
             filter.key,
             {filter.constant, bytes_of(filter.type, filter.shape)}};
@@ -209,10 +210,16 @@ std::unique_ptr<Operator> make_convolution(OperatorBuilder& builder) {
   if (is_quantized_operand(in.type)) return make_quantized_convolution(builder, table);
   const ConvolutionNode node = read_convolution(builder, table);
   check_float_convolution(builder, node);
-  return std::make_unique<Convolution>(builder, node);
+  return make_float_convolution(builder, node);
 }
 
 }  // namespace
+
+std::unique_ptr<Operator> make_float_convolution(const OperatorBuilder& builder,
+                                                 const ConvolutionNode& node) {
+  return std::make_unique<Convolution>(builder, node);
+}
+
 ETLAB_XNNPACK_NODE(Conv2d, make_convolution);
 ETLAB_XNNPACK_NODE(ConvTranspose2d, make_convolution);
 }  // namespace etlab

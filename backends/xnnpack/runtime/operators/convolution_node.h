@@ -29,6 +29,9 @@ struct ConvolutionNode {
 };
 
 ConvolutionNode read_convolution(OperatorBuilder& builder, const payload::Convolution& table);
+// Weights of a depthwise node of one group stand as (kernel_h, kernel_w, outputs).
+std::unique_ptr<Operator> make_float_convolution(const OperatorBuilder& builder,
+                                                 const ConvolutionNode& node);
 // Throws kNotSupported unless every operand is float.
 void check_float_convolution(const OperatorBuilder& builder, const ConvolutionNode& node);
 

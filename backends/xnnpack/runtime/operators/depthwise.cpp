@@ -178,6 +178,8 @@ std::unique_ptr<Operator> make_depthwise(OperatorBuilder& builder) {
   if (is_quantized_operand(in.type)) return make_quantized_convolution(builder, table);
   const ConvolutionNode node = read_convolution(builder, table);
   check_float_convolution(builder, node);
+  // One channel that all results are of: windows times a matrix.
+  if (node.groups == 1 && node.group_outputs > 1) return make_float_convolution(builder, node);
   return std::make_unique<Depthwise>(builder, node);
 }
 
