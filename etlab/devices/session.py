@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -56,6 +56,7 @@ class DeviceSession:
         method: its method; None takes "forward", or the only one.
         threads: of kernels; None leaves it to the device.
         timeout: seconds for one answer.
+        tensor_data: contents of the .ptd files that the program needs, by name.
 
     Raises:
         DeviceAbsentError: a tool or the device's `etlab-run` is missing.
@@ -70,6 +71,7 @@ class DeviceSession:
         method: str | None = None,
         threads: int | None = None,
         timeout: float = 300.0,
+        tensor_data: Mapping[str, bytes] | None = None,
     ) -> None:
         self._device = device
         self._method = method
@@ -79,21 +81,27 @@ class DeviceSession:
         self._stopped = False
         self._child: subprocess.Popen[str] | None = None
         self._there = ""
+        self._data: list[str] = []  # files there
         self._folder = tempfile.TemporaryDirectory(prefix="etlab-device-")
         self._here = Path(self._folder.name)
         self._stderr = (self._here / "stderr.txt").open("w+")
         try:
-            self._start(program)
+            self._start(program, list((tensor_data or {}).values()))
         except BaseException:
             self.close()
             raise
 
-    def _start(self, program: bytes) -> None:
+    def _start(self, program: bytes, tensor_data: Sequence[bytes]) -> None:
         runner = self._device.runner()
         self._there = self._device.make_folder(self._here)
         (self._here / "program.pte").write_bytes(program)
         with stages.stage("push to the device"):
             self._device.push(self._here / "program.pte", f"{self._there}/program.pte")
+            for index, content in enumerate(tensor_data):  # names of ours: any text may be theirs
+                name = f"data_{index}.ptd"
+                (self._here / name).write_bytes(content)
+                self._device.push(self._here / name, f"{self._there}/{name}")
+                self._data.append(f"{self._there}/{name}")
             if not self._device.shares_files:
                 self._device.push(runner, f"{self._there}/etlab-run")
                 self._device.ask(["chmod", "+x", f"{self._there}/etlab-run"])
@@ -178,6 +186,8 @@ class DeviceSession:
         request = [f"{self._there}/program.pte", *options]
         if (name := method or self._method) is not None:
             request += ["--method", name]
+        if self._data:
+            request += ["--data", *self._data]
         if self._threads is not None:
             request += ["--threads", str(self._threads)]
         request += ["--outputs", f"{self._there}/out_{call}", "--inputs", *words]

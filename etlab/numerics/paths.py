@@ -155,21 +155,18 @@ def device_path(
         program: bytes of a .pte file.
         method: the method's name.
         timeout: seconds for one answer.
-        tensor_data: the .ptd files that the program needs; none are sent yet.
+        tensor_data: the .ptd files that the program needs, by name.
     """
 
     @contextlib.contextmanager
     def opened() -> Iterator[OpenPath]:
-        if tensor_data:
-            raise PathNotApplicableError(
-                "a device is sent the program only, and this one keeps constants outside; export it"
-                " without external_constants"
-            )
         devices = importlib.import_module("etlab.devices")
         try:
             with stages.stage(f"start {name}"):
                 device = devices.device(name.removeprefix(DEVICE_PREFIX))
-                session = devices.DeviceSession(device, program, method=method, timeout=timeout)
+                session = devices.DeviceSession(
+                    device, program, method=method, timeout=timeout, tensor_data=tensor_data
+                )
         except devices.DeviceAbsentError as error:
             raise PathAbsentError(str(error)) from None
 

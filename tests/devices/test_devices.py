@@ -12,6 +12,7 @@ import torch
 from devices.programs import Endless, export
 from small_models import Counter, Mlp
 
+import etlab
 from etlab.devices import DeviceAbsentError, DeviceError, DeviceSession, device, list_devices
 from etlab.devices.values import load_outputs
 from etlab.errors import (
@@ -21,6 +22,7 @@ from etlab.errors import (
     InvalidProgramError,
     NotFoundError,
 )
+from etlab.exir import ExecutorchBackendConfig
 from etlab.run import StageListener, listen
 
 pytestmark = pytest.mark.usefixtures("runner")
@@ -82,6 +84,16 @@ def test_state_is_kept_between_calls(name: str, stand_ins: Path) -> None:
     with DeviceSession(device(name), export(Counter, 3).file.data) as session:
         assert session.execute([torch.ones(3)])[0].tolist() == [4, 4, 4]
         assert session.execute([torch.ones(3)])[0].tolist() == [5, 5, 5]
+
+
+@pytest.mark.parametrize("name", ["local", "ssh:pi@board", "adb:0A1B"])
+def test_constants_outside_of_the_program_are_sent_along(name: str, stand_ins: Path) -> None:
+    torch.manual_seed(0)
+    outside = ExecutorchBackendConfig(external_constants=lambda node: f"file-of-{node.name}")
+    run = etlab.export(Mlp().eval(), (torch.randn(2, 5),), backend_config=outside)
+    x = torch.randn(2, 5)
+    assert len(run.file.tensor_data) > 1
+    assert torch.equal(run.run(x, path=f"device:{name}"), run.run(x))
 
 
 @pytest.mark.parametrize("name", ["ssh:pi@board", "adb:0A1B"])
