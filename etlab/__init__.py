@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from etlab.choices import list_partitioners, list_quantizers
     from etlab.environment import doctor
     from etlab.exporting import export
+    from etlab.inspect.graph_compare import compare
     from etlab.inspect.program_file import ProgramFile, load
     from etlab.magics import load_ipython_extension
     from etlab.run import ExportRun
@@ -23,6 +24,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ExportRun": "etlab.run",
     "ProgramFile": "etlab.inspect.program_file",
+    "compare": "etlab.inspect.graph_compare",
     "doctor": "etlab.environment",
     "export": "etlab.exporting",
     "list_partitioners": "etlab.choices",
@@ -35,6 +37,7 @@ __all__ = [
     "ExportRun",
     "ProgramFile",
     "__version__",
+    "compare",
     "doctor",
     "export",
     "list_partitioners",

@@ -78,4 +78,6 @@ def _packed(value: Any) -> Any:
         return {"bytes": base64.b64encode(value).decode()}
     if isinstance(value, Mapping):
         return {key: _packed(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_packed(inner) for inner in value]
     return value

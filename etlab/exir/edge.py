@@ -6,7 +6,8 @@ place and gives every new node its `meta["val"]` (a FakeTensor, number or SymInt
 results).
 
 Node meta that every pass keeps: `val`, `stack_trace`, `nn_module_stack`, `torch_fn`, `from_node`
-(name of the node of the exported graph it came from), `debug_handle` (int).
+(name of the node of the exported graph it came from), `merged_from` (names of the nodes that passes
+put into it, if any), `debug_handle` (int).
 """
 
 from collections.abc import Mapping

@@ -20,12 +20,19 @@ from etlab.exir import assertions
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import contiguous, fake, fake_mode_of
 
-# What a new node takes over from the node it replaces.
 # Of a constant's placeholder: the file, by its name without a suffix, that holds it if a delegate
 # takes it along. ExecuTorch's name, which stands in `meta["custom"]` of exported programs.
 CONSTANT_TAG = "delegate_constant_tag"
 
-PROVENANCE = ("stack_trace", "nn_module_stack", "torch_fn", "from_node", "debug_handle")
+# What a new node takes over from the node it replaces.
+PROVENANCE = (
+    "stack_trace",
+    "nn_module_stack",
+    "torch_fn",
+    "from_node",
+    "merged_from",
+    "debug_handle",
+)
 STATE_KINDS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 

@@ -93,10 +93,10 @@ class _Reader:
         return place
 
     def _origins_of(self, node: fx.Node) -> tuple[str, ...]:
-        name = _source_name(node)
+        names = (*node.meta.get("merged_from", ()), _source_name(node))
         if self.origins is None:
-            return (name,)
-        return (self.origins[name],) if name in self.origins else ()
+            return names
+        return tuple(self.origins[name] for name in names if name in self.origins)
 
 
 def _source_name(node: fx.Node) -> str:

@@ -30,7 +30,7 @@ def stage_graph(
     if stage == "eager":
         raw = eager_graph(read_graph(stages["aten"]), held)
     elif isinstance(held, ExportedProgram):
-        raw = read_graph(held)
+        raw = read_graph(held, origins={name: name for name in _exported_names(stages)})
     elif stage == "program":
         raw = _program(stages, method)
     else:
@@ -38,9 +38,14 @@ def stage_graph(
     return assemble(raw, title=f"{name}, {stage}", stage=stage)
 
 
+def _exported_names(stages: Mapping[str, Any]) -> set[str]:
+    return {node.name for node in stages["aten"].graph.nodes}
+
+
 def _origins(stages: Mapping[str, Any]) -> dict[str, str]:
     source: ExportedProgram = stages["quantized"] if "quantized" in stages else stages["aten"]
-    return origins_of(source.graph)
+    known = _exported_names(stages)
+    return {name: origin for name, origin in origins_of(source.graph).items() if origin in known}
 
 
 def _program(stages: Mapping[str, Any], method: str) -> RawGraph:

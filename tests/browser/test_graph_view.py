@@ -221,3 +221,34 @@ def test_lab_shows_the_view_and_the_kernel_hears_of_it(
     assert "data:image/svg+xml;base64," in outputs[0].data["text/html"]
     assert foreign == []
     page.close()
+
+
+def test_panes_show_together_what_belongs_together(open_view):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 5, 3), *[Block() for _ in range(3)], nn.Dropout(), nn.Tanh())
+    inputs = (torch.linspace(-1, 1, 147).reshape(1, 3, 7, 7),)
+    run = etlab.export(model.eval(), inputs, partitioner="xnnpack", name="toy")
+    page = open_view(etlab.compare(run).widget())
+    page.get_by_label("Drawing of toy, aten").focus()
+    page.keyboard.press("n")
+    assert traits(page, "selection") == [["dropout"], [], []]
+    assert "removed" in page.locator(".etlab-gv-status").inner_text()
+    page.evaluate("window.model.set('selection', [['tanh'], [], []])")
+    assert traits(page, "selection") == [["tanh"], ["tanh_default"], ["tanh_default"]]
+    facts = page.locator(".etlab-cv-facts").inner_text()
+    assert facts.count("tanh_default") == 2
+    page.get_by_label("Find nodes in all graphs").fill("op:conv")
+    assert page.locator(".etlab-gv-found").inner_text() == "4 | 4 | 4 found"
+    shown = """k => {
+      const { pane, host } = document.querySelector('.etlab-gv').sides[k];
+      const [node] = [pane.tree.graph.names.findIndex((name) => name.startsWith('tanh'))];
+      const at = pane.scene.items.indexOf(node) * 4;
+      const y = (pane.scene.boxes[at + 1] - pane.camera.y) * pane.camera.scale;
+      return y >= 0 && y < host.clientHeight;
+    }"""
+    assert page.evaluate(shown, 1)
+    scales = "document.querySelector('.etlab-gv').sides.map(({ pane }) => pane.camera.scale)"
+    page.get_by_label("Drawing of toy, aten").focus()
+    page.keyboard.press("+")
+    first, *others = page.evaluate(scales)
+    assert others == [first, first]

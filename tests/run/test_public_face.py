@@ -11,6 +11,7 @@ def test_public_names():
         "ExportRun",
         "ProgramFile",
         "__version__",
+        "compare",
         "doctor",
         "export",
         "list_partitioners",

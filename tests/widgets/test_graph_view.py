@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 import struct
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +137,17 @@ def test_page_of_its_own_names_no_outside_address(graph):
     page = graph.widget().to_html()
     links = set(re.findall(r"https?://[^\s\"'<>]+", page))
     assert not links
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in WIDGETS.glob("*.js")))
+def test_joined_modules_are_one_valid_module(name, tmp_path):
+    if shutil.which("node") is None:
+        pytest.skip("needs the system package nodejs")
+    (tmp_path / "module.mjs").write_text(joined_modules(WIDGETS / name))
+    said = subprocess.run(
+        ["node", "--check", tmp_path / "module.mjs"], capture_output=True, text=True, check=False
+    )
+    assert said.stderr == ""
 
 
 def test_joined_modules_keep_strings_and_lose_comments():

@@ -42,7 +42,7 @@ export function frame(prefix) {
     query,
     found,
     element("span", { class: "etlab-gv-fill" }),
-    element("label", { class: "etlab-gv-label" }, ["colour by ", colour]),
+    element("label", { class: "etlab-gv-label" }, ["colour by", colour]),
     fitButton,
     openButton,
     closeButton,

@@ -319,7 +319,7 @@ function outlineChosen(context, frame, visible) {
   for (const box of visible) {
     const item = scene.items[box];
     const isSelected = selected.has(item);
-    const mark = marks ? marks[item] : 0;
+    const mark = marks && !scene.isOpen[box] ? marks[item] : 0;
     const isHit = hits !== null && hits[item] === 1 && !scene.isOpen[box];
     if (!isSelected && !mark && !isHit && item !== hover) continue;
     const at = box * 4;

@@ -70,7 +70,8 @@ def _fold(
     new_weight = added.add(f"{name}_folded", _scaled(layer, weight, scale.to(weight.dtype)), source)
     new_bias = added.add(f"{name}_folded_bias", offset.to(weight.dtype), source)
     layer.args = (layer.args[0], new_weight, new_bias, *layer.args[3:])
-    layer.meta = {**layer.meta, **provenance(norm)}
+    merged = (*layer.meta.get("merged_from", ()), layer.meta.get("from_node", layer.name))
+    layer.meta = {**layer.meta, **provenance(norm), "merged_from": merged}
     replace(uses[0], layer)
     graph.graph.erase_node(norm)
     return True
