@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from etlab.choices import list_partitioners, list_quantizers
     from etlab.environment import doctor
     from etlab.exporting import export
+    from etlab.inspect.diff import ProgramDiff, diff
     from etlab.inspect.graph_compare import compare
-    from etlab.inspect.program_file import ProgramFile, load
+    from etlab.inspect.loading import load
+    from etlab.inspect.program_file import ProgramFile
+    from etlab.inspect.tensor_file import TensorDataFile
     from etlab.magics import load_ipython_extension
     from etlab.run import ExportRun
 
@@ -25,19 +28,25 @@ _HOMES = {
     "ExportRun": "etlab.run",
     "ProgramFile": "etlab.inspect.program_file",
     "compare": "etlab.inspect.graph_compare",
+    "ProgramDiff": "etlab.inspect.diff",
+    "TensorDataFile": "etlab.inspect.tensor_file",
+    "diff": "etlab.inspect.diff",
     "doctor": "etlab.environment",
     "export": "etlab.exporting",
     "list_partitioners": "etlab.choices",
     "list_quantizers": "etlab.choices",
-    "load": "etlab.inspect.program_file",
+    "load": "etlab.inspect.loading",
     "load_ipython_extension": "etlab.magics",
 }
 
 __all__ = [
     "ExportRun",
+    "ProgramDiff",
     "ProgramFile",
+    "TensorDataFile",
     "__version__",
     "compare",
+    "diff",
     "doctor",
     "export",
     "list_partitioners",

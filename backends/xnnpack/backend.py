@@ -5,6 +5,7 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from etlab.backends.xnnpack.layout import choose_layouts
+from etlab.backends.xnnpack.payload.dump import dump_payload
 from etlab.backends.xnnpack.payload.file import read_payload, write_payload
 from etlab.backends.xnnpack.payload.inside import PayloadInside
 from etlab.backends.xnnpack.serialize import serialize
@@ -43,3 +44,8 @@ class XnnpackBackend(BackendDetails):
     def look_inside(processed: bytes) -> PayloadInside:
         """The payload's nodes and values."""
         return PayloadInside(read_payload(processed))
+
+    @staticmethod
+    def describe(processed: bytes) -> str:
+        """The payload line by line."""
+        return dump_payload(processed)

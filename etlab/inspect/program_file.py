@@ -1,6 +1,6 @@
 """`ProgramFile`: a .pte file, ours or the official exporter's, with the same views."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from etlab.exir.memory.from_program import plan_of_program
 if TYPE_CHECKING:
     from etlab.exir.emit.file import ProgramData
     from etlab.exir.emit.schema import ExecutionPlan
+    from etlab.inspect.anatomy import Anatomy
     from etlab.inspect.file_notes import FileNote
     from etlab.inspect.interface import BackendRow, OperatorRow, StateRow, ValueRow
     from etlab.inspect.memory import MemoryReport
@@ -116,13 +117,42 @@ class ProgramFile:
 
         return MemoryReport(self.name, plan_of_program(self._plan(method)))
 
-    def dump(self, *, verbose: bool = False) -> str:
+    @cached_property
+    def anatomy(self) -> "Anatomy":
+        """Header, segments, what delegates hold, what is stored more than once."""
+        from etlab.inspect.anatomy import anatomy
+
+        return anatomy(self.data, self.content, self.name)
+
+    def delegate_text(self, method: str = "forward", index: int = 0) -> str:
+        """The graph of a delegated subgraph as text, or why there is none.
+
+        Raises:
+            NotFoundError: there is no such method or delegate.
+        """
+        from etlab.inspect.anatomy import delegate_bytes, describe_delegate
+
+        delegates = self._plan(method).delegates or ()
+        if not 0 <= index < len(delegates):
+            raise NotFoundError(
+                f"{self.name}: method '{method}' has {len(delegates)} delegates, none has number"
+                f" {index}"
+            )
+        chosen = delegates[index]
+        return describe_delegate(chosen.id or "", delegate_bytes(self.content, chosen))
+
+    def dump(self, *, verbose: bool = False, delegates: bool = False) -> str:
         """The program as text, line by line.
 
         Args:
             verbose: with stack traces and tree specs.
+            delegates: with the graphs of delegated subgraphs.
         """
-        return dump_program(self.content.program, verbose=verbose)
+        text = dump_program(self.content.program, verbose=verbose)
+        for row in self.anatomy.delegates if delegates else ():
+            inside = self.delegate_text(row.method, row.index).replace("\n", "\n  ")
+            text += f"\n\ndelegate {row.index} of {row.method}\n  {inside}"
+        return text
 
     def _plan(self, method: str) -> "ExecutionPlan":
         for plan in self.content.program.execution_plan or ():
@@ -258,43 +288,3 @@ class ProgramFile:
     def __repr__(self) -> str:
         """One line."""
         return f"ProgramFile({self.name}, {display.format_bytes(len(self.data))})"
-
-
-def load(path: str | Path, *, data: str | Path | Sequence[str | Path] | None = None) -> ProgramFile:
-    """Open a .pte file, whoever wrote it, and verify it in full.
-
-    `file.notes` says where the file is known to differ from the model in eager.
-
-    Args:
-        path: of the program.
-        data: the .ptd file, or files, with what the program keeps outside. A program that misses
-            them can be looked at, not run.
-
-    Raises:
-        AccessError: a file cannot be read.
-        InvalidArgumentError: `path` is no path, or two of `data` have the same name.
-        InvalidProgramError: it is damaged, foreign or too new.
-    """
-    if not isinstance(path, str | Path):
-        is_data = isinstance(path, bytes | bytearray | memoryview)
-        raise InvalidArgumentError(
-            f"load: expected the path of a .pte file, got {type(path).__name__}"
-            + ("; for the bytes of a program write etlab.ProgramFile(data)" if is_data else "")
-        )
-    paths = [data] if isinstance(data, str | Path) else list(data or ())
-    outside = {Path(one).name: _read(one) for one in paths}
-    if len(outside) < len(paths):
-        raise InvalidArgumentError(
-            "load: two of the data files have the same name; rename one: a folder that the program"
-            " is saved to can hold only one of them"
-        )
-    file = ProgramFile(_read(path), name=Path(path).name, tensor_data=outside)
-    _ = file.program
-    return file
-
-
-def _read(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise AccessError(f"cannot read '{path}': {error.strerror}") from error

@@ -28,6 +28,7 @@ class SizeEntry:
         dtype: of a constant.
         shape: of a constant.
         nbytes: bytes in the file.
+        operators: that read a constant, sorted; the backend of a delegate.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class SizeEntry:
     dtype: str
     shape: tuple[int, ...]
     nbytes: int
+    operators: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,15 @@ class SizeReport:
             (entry.name.rpartition(".")[0] or "(top)", entry.nbytes)
             for entry in self.entries
             if entry.kind in ("constant", "state")
+        )
+
+    @property
+    def by_operator(self) -> dict[str, int]:
+        """Bytes of constants and delegates by who reads them, largest first."""
+        return _summed(
+            (entry.operators or "(nobody)", entry.nbytes)
+            for entry in self.entries
+            if entry.kind in ("constant", "delegate")
         )
 
     def to_dataframe(self) -> "pandas.DataFrame":
@@ -168,18 +179,77 @@ def _constants(file: ProgramData, names: dict[bytes, str]) -> list[SizeEntry]:
         buffers = [buffer.storage or b"" for buffer in file.program.constant_buffer or ()]
         # Inline constants are part of the program's bytes; they are only listed, at no size.
         return [SizeEntry("constant", "(inline)", "", (), 0) for _ in buffers[1:]]
-    segment = file.segments[segment_table.segment_index]
+    readers = _readers(file)
+    return [
+        SizeEntry(
+            "constant",
+            names.get(_digest(piece.content), ""),
+            piece.dtype,
+            piece.shape,
+            len(piece.content),
+            ", ".join(sorted(readers.get(piece.index, ()))),
+        )
+        for piece in constant_pieces(file)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantPiece:
+    """One constant of the constants' segment.
+
+    Attributes:
+        index: as values of the program name it.
+        dtype: its element type; empty when no value describes it.
+        shape: its sizes, likewise.
+        content: its bytes, without padding where the size is known.
+    """
+
+    index: int
+    dtype: str
+    shape: tuple[int, ...]
+    content: memoryview
+
+
+def constant_pieces(file: ProgramData) -> list[ConstantPiece]:
+    """The constants that lie in a segment, in order."""
+    table = file.program.constant_segment
+    if table is None or not table.offsets or table.segment_index >= len(file.segments):
+        return []
+    segment = file.segments[table.segment_index]
     descriptions = _descriptions(file)
-    entries = []
-    offsets = [*segment_table.offsets, len(segment)]
+    offsets = [*table.offsets, len(segment)]
+    pieces = []
     for index in range(1, len(offsets) - 1):
         dtype, shape, nbytes = descriptions.get(index, ("", (), None))
         extent = max(offsets[index + 1] - offsets[index], 0)
-        size = extent if nbytes is None else min(nbytes, len(segment) - offsets[index])
+        size = extent if nbytes is None else max(min(nbytes, len(segment) - offsets[index]), 0)
         content = segment[offsets[index] : offsets[index] + size]
-        name = names.get(_digest(content), "")
-        entries.append(SizeEntry("constant", name, dtype, shape, size))
-    return entries
+        pieces.append(ConstantPiece(index, dtype, shape, content))
+    return pieces
+
+
+def _readers(file: ProgramData) -> dict[int, set[str]]:
+    """The operators that read each constant, or the backend of a delegate that does."""
+    from etlab.exir.emit.dump import operator_name
+    from etlab.exir.emit.schema import DelegateCall, KernelCall, Tensor
+
+    found: dict[int, set[str]] = {}
+    for plan in file.program.execution_plan or ():
+        values = plan.values or ()
+        delegates = plan.delegates or ()
+        for instruction in (i for chain in plan.chains or () for i in chain.instructions or ()):
+            call = instruction.instr_args
+            if isinstance(call, KernelCall):
+                name = operator_name(plan, call.op_index)
+            elif isinstance(call, DelegateCall) and call.delegate_index < len(delegates):
+                name = delegates[call.delegate_index].id or ""
+            else:
+                continue
+            for argument in call.args or ():
+                value = values[argument].val if 0 <= argument < len(values) else None
+                if isinstance(value, Tensor) and value.allocation_info is None:
+                    found.setdefault(value.data_buffer_idx, set()).add(name)
+    return found
 
 
 def _descriptions(file: ProgramData) -> dict[int, tuple[str, tuple[int, ...], int]]:
@@ -224,7 +294,8 @@ def _delegates(file: ProgramData) -> list[SizeEntry]:
             size = 0
             if place.location == DataLocation.SEGMENT and place.index < len(file.segments):
                 size = len(file.segments[place.index])
-            entries.append(SizeEntry("delegate", delegate.id or "", "", (), size))
+            name = delegate.id or ""
+            entries.append(SizeEntry("delegate", name, "", (), size, name))
     return entries
 
 

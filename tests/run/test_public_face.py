@@ -9,9 +9,12 @@ import etlab
 def test_public_names():
     assert etlab.__all__ == [
         "ExportRun",
+        "ProgramDiff",
         "ProgramFile",
+        "TensorDataFile",
         "__version__",
         "compare",
+        "diff",
         "doctor",
         "export",
         "list_partitioners",

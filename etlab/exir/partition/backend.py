@@ -84,6 +84,15 @@ class BackendDetails:
         """
         return None
 
+    @staticmethod
+    def describe(processed: bytes) -> str:
+        """The bytes that `preprocess` made as stable text; empty where a backend does not tell.
+
+        Raises:
+            InvalidProgramError: as `look_inside`.
+        """
+        return ""
+
 
 def node_event_name(kind: str, debug_handle: int) -> str:
     """What the runtime calls a node of a delegate in an ETDump: a key of `debug_handle_map`.
