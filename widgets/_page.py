@@ -30,7 +30,8 @@ const model = {
   on: (event, one) => listeners.set(event, [...(listeners.get(event) ?? []), one]),
   off: (event, one) => listeners.set(event, (listeners.get(event) ?? []).filter((o) => o !== one)),
   send: (message) => {
-    const answer = packed.answers[`${message.type} ${message.node ?? message.source}`];
+    const about = message.node ?? message.source.replace(/:\\d+$/, "");
+    const answer = packed.answers[`${message.type} ${about}`];
     if (answer) setTimeout(() => call("msg:custom", answer));
   },
 };
@@ -55,7 +56,7 @@ def page(
         module: the widget's JavaScript.
         style: its CSS.
         state: the traits; bytes travel as base64.
-        answers: what a kernel would say, by `"<type> <node or source>"` of the question.
+        answers: what a kernel would say, by `"<type> <node or file>"` of the question.
     """
     packed = json.dumps({"state": _packed(state), "answers": answers}).replace("<", "\\u003c")
     script = module.replace("</script", "<\\/script")

@@ -23,6 +23,8 @@ import { labels } from "./graph/sizes.js";
  * @property {(message: any) => void} send
  */
 
+const PATIENCE = 8000; // milliseconds until a silent kernel is called silent
+
 let views = 0;
 
 /** @param {{model: Model, el: HTMLElement}} host */
@@ -139,7 +141,7 @@ function render({ model, el }) {
     const name = item < 0 ? "" : nameOf(item);
     /** @type {[string, string][]} */
     const more = [];
-    if (item >= 0 && overlay && valueText(item)) more.push([overlay.name, valueText(item)]);
+    if (item >= 0 && overlay && !common.has(overlay.name) && valueText(item)) more.push([overlay.name, valueText(item)]);
     panel.show(item, [...more, ...(details.get(name) ?? [])]);
     const node = item >= graph.count ? tree.first[item - graph.count] : item;
     const place = node < 0 ? "" : graph.sources[graph.source[node]];
@@ -147,6 +149,7 @@ function render({ model, el }) {
     if (item < 0 || item >= graph.count || details.has(name)) return;
     model.send({ type: "details", node: name });
   };
+  let patience = 0;
   /** @param {string} place as `file.py:12` */
   const showSource = (place) => {
     const cut = place.lastIndexOf(":");
@@ -154,8 +157,12 @@ function render({ model, el }) {
     if (cut < 0) return panel.showSource(null, 0);
     const text = texts.get(file);
     if (text) return panel.showSource(text, Number(place.slice(cut + 1)));
-    panel.showSource({ name: file, first: 0, lines: [], problem: "Asking the kernel for the source …" }, 0);
+    /** @param {string} problem */
+    const say = (problem) => panel.showSource({ name: file, first: 0, lines: [], problem }, 0);
+    say("Asking the kernel for the source …");
     model.send({ type: "source", source: place });
+    clearTimeout(patience);
+    patience = setTimeout(() => texts.has(file) || say("The kernel does not answer."), PATIENCE);
   };
   /** @param {string} line */
   const chooseLine = (line) => {
@@ -381,6 +388,7 @@ function render({ model, el }) {
     for (const [target, name, listener] of listeners) target.removeEventListener(name, listener);
     offTheme();
     firstWidth.disconnect();
+    clearTimeout(patience);
     outline.close();
     pane.close();
     parts.root.remove();

@@ -154,7 +154,7 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
 
     def _answers(self) -> dict[str, Any]:
         """What the kernel would say of nodes; sources are left out, they are not the page's own."""
-        return {
+        details = {
             f"details {node.name}": {
                 "type": "details",
                 "node": node.name,
@@ -162,6 +162,12 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
             }
             for node in self.data.nodes
             if node.kind not in HIDDEN
+        }
+        files = sorted({node.source.rpartition(":")[0] for node in self.data.nodes})
+        problem = "This page holds no source."
+        texts = [{"name": file, "first": 0, "lines": [], "problem": problem} for file in files]
+        return details | {
+            f"source {text['name']}": {"type": "source", "text": text} for text in texts
         }
 
     def _snapshot_html(self) -> str:

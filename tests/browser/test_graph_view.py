@@ -219,6 +219,16 @@ def test_lab_shows_the_view_and_the_kernel_hears_of_it(
         ["application/vnd.jupyter.widget-view+json", "text/plain"],
     ]
     assert "data:image/svg+xml;base64," in outputs[0].data["text/html"]
+    page.evaluate("""async () => {
+      for (const { id } of await (await fetch('/api/sessions')).json()) {
+        const token = document.cookie.match(/_xsrf=([^;]+)/)?.[1] ?? '';
+        await fetch(`/api/sessions/${id}`, {method: 'DELETE', headers: {'X-XSRFToken': token}});
+      }
+    }""")
+    page.goto("about:blank")
+    page.goto(address)
+    page.locator("img[alt='graph of toy, aten']").wait_for(state="visible")
+    assert page.locator(".etlab-gv").count() == 0
     assert foreign == []
     page.close()
 

@@ -169,6 +169,19 @@ export function makeOutline(tree, prefix, events) {
     }
   };
 
+  /** Bring the row of the selected item into sight. */
+  const follow = () => {
+    const [only] = selected;
+    const at = selected.size === 1 ? rows.findIndex((row) => row.item === only) : -1;
+    if (at >= 0) {
+      active = at;
+      const top = at * ROW;
+      const isSeen = top >= root.scrollTop && top + ROW <= root.scrollTop + root.clientHeight;
+      if (!isSeen) root.scrollTop = top - root.clientHeight / 2;
+    }
+    show();
+  };
+
   /** @param {MouseEvent} event */
   const onClick = (event) => {
     const at = /** @type {HTMLElement} */ (event.target).closest("[data-row]");
@@ -193,19 +206,12 @@ export function makeOutline(tree, prefix, events) {
     setOpen(next) {
       open = next;
       flatten();
+      follow();
     },
     /** @param {Set<number>} items */
     select(items) {
       selected = items;
-      const [only] = items;
-      const at = items.size === 1 ? rows.findIndex((row) => row.item === only) : -1;
-      if (at >= 0 && at !== active) {
-        active = at;
-        const top = at * ROW;
-        const isSeen = top >= root.scrollTop && top + ROW <= root.scrollTop + root.clientHeight;
-        if (!isSeen) root.scrollTop = top - root.clientHeight / 2;
-      }
-      show();
+      follow();
     },
     /** @param {(item: number) => string} next what else is said of an item */
     setNote(next) {
