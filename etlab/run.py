@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from etlab.exir import EdgeProgramManager, ExecutorchProgramManager
     from etlab.inspect.delegation import DelegationReport
     from etlab.inspect.graph import GraphData
+    from etlab.inspect.graph_passes import PassHistory
     from etlab.inspect.memory import MemoryReport
     from etlab.inspect.netron import NetronView
     from etlab.inspect.profile import ProfileReport
@@ -338,6 +339,15 @@ class ExportRun:
         from etlab.inspect.graph_stages import stage_graph
 
         return stage_graph(self.stages, stage, method, name=self.name)
+
+    def passes(self, method: str = "forward") -> "PassHistory":
+        """What every pass of the compiler does to a method, with the graph after each.
+
+        The model is lowered again for it, without delegates.
+        """
+        from etlab.inspect.graph_passes import pass_history
+
+        return pass_history(self.stages, method, name=self.name, passes=self.transform_passes)
 
     def netron(self, *, weights: bool = False, height: int = 480) -> "NetronView":
         """The program in a Netron view that asks no network for anything."""

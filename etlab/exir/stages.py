@@ -9,9 +9,12 @@ import contextvars
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from etlab.errors import InterruptedExecutionError
+
+if TYPE_CHECKING:
+    from etlab.exir.edge import EdgeGraph
 
 Item = TypeVar("Item")
 
@@ -26,12 +29,15 @@ class StageListener:
             True raises `InterruptedExecutionError` there.
         on_part: called before every part of such a stage with the stage's name, the number of parts
             done, and of all parts if it is known.
+        on_pass: called with an empty name and the graph before a sequence of passes, and after
+            every pass that changed it with the pass's name.
         seconds: filled with the time of every finished stage, in order of their beginning.
     """
 
     on_start: Callable[[str], None] | None = None
     should_stop: Callable[[], bool] | None = None
     on_part: Callable[[str, int, int | None], None] | None = None
+    on_pass: Callable[[str, "EdgeGraph"], None] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
 

@@ -34,7 +34,7 @@ def stage_graph(
     elif stage == "program":
         raw = _program(stages, method)
     else:
-        raw = read_graph(held.edge_graph(method), origins=_origins(stages))
+        raw = read_graph(held.edge_graph(method), origins=exported_origins(stages))
     return assemble(raw, title=f"{name}, {stage}", stage=stage)
 
 
@@ -42,7 +42,8 @@ def _exported_names(stages: Mapping[str, Any]) -> set[str]:
     return {node.name for node in stages["aten"].graph.nodes}
 
 
-def _origins(stages: Mapping[str, Any]) -> dict[str, str]:
+def exported_origins(stages: Mapping[str, Any]) -> dict[str, str]:
+    """Node of the graph that was lowered, to the node of stage "aten" that it came from."""
     source: ExportedProgram = stages["quantized"] if "quantized" in stages else stages["aten"]
     known = _exported_names(stages)
     return {name: origin for name, origin in origins_of(source.graph).items() if origin in known}
@@ -50,6 +51,6 @@ def _origins(stages: Mapping[str, Any]) -> dict[str, str]:
 
 def _program(stages: Mapping[str, Any], method: str) -> RawGraph:
     program = stages["program"]
-    known = read_graph(program.edge_graph(method), origins=_origins(stages))
+    known = read_graph(program.edge_graph(method), origins=exported_origins(stages))
     plans = {plan.name: plan for plan in program.executorch_program.execution_plan or ()}
     return program_graph(plans[method], names=program.instruction_nodes(method), known=known)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from etlab.errors import InvalidArgumentError, LoweringError
+from etlab.exir import stages
 from etlab.exir.edge import EdgeGraph, PassRecord
 from etlab.exir.graph import rename_outputs
 from etlab.exir.passes.base import Pass
@@ -72,6 +73,10 @@ def run_passes(
     """
     from etlab.exir.passes.fx_adapter import FxPass
 
+    listener = stages.current()
+    on_pass = listener.on_pass if listener is not None else None
+    if on_pass is not None:
+        on_pass("", graph)
     before = _census(graph)
     for given in passes:
         one = given if isinstance(given, Pass) else FxPass(given)
@@ -90,6 +95,8 @@ def run_passes(
             continue
         rename_outputs(graph)
         one.ensures(graph)
+        if on_pass is not None:
+            on_pass(one.name, graph)
         if verify_each:
             try:
                 verify(graph, allow=None)
