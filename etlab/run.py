@@ -141,6 +141,7 @@ class ExportRun:
         metrics: Sequence[str] | None = None,
         layers: bool | int = True,
         local: bool = True,
+        simulate: str | None = None,
     ) -> "ParityReport":
         """Run every path on the same inputs and compare what comes out, and every operator.
 
@@ -155,6 +156,8 @@ class ExportRun:
                 number. ExecuTorch's runtime is asked for its operators only when `paths` names it.
             local: run the program's steps one by one on the reference's inputs, too, which tells
                 where an error begins from where it only arrives.
+            simulate: name of a backend, such as "xnnpack": the path "quantized" is computed with
+                its integer arithmetic instead of PT2E's, and is then what its devices compute.
 
         Raises:
             InvalidArgumentError: the exported program does not take such inputs.
@@ -170,7 +173,7 @@ class ExportRun:
         if reference not in names:
             names.insert(0, reference)
         report = compare(
-            self._paths(names),
+            self._paths(names, simulate),
             samples,
             model=self.name,
             reference=reference,
@@ -183,7 +186,9 @@ class ExportRun:
         if paths is None:
             names.remove("official")
         count = SAMPLES if layers is True else layers
-        return with_layers(report, self, samples, names, metrics, count=count, local=local)
+        return with_layers(
+            report, self, samples, names, metrics, count=count, local=local, simulate=simulate
+        )
 
     def tensors(
         self,
@@ -353,7 +358,7 @@ class ExportRun:
         """The program in a Netron view that asks no network for anything."""
         return self.file.netron(weights=weights, height=height)
 
-    def _paths(self, names: Sequence[str]) -> dict[str, Any]:
+    def _paths(self, names: Sequence[str], simulate: str | None = None) -> dict[str, Any]:
         from etlab.numerics import paths as ways
 
         makers = {
@@ -369,6 +374,10 @@ class ExportRun:
         if self.quantized is not None:
             quantized = self.quantized
             makers["quantized"] = lambda: ways.exported_path("quantized", quantized)
+        if simulate is not None:
+            from etlab.numerics.simulation import simulated_path
+
+            makers["quantized"] = lambda: simulated_path(self, simulate)
         for name in names:
             if name.startswith(ways.DEVICE_PREFIX):
                 makers[name] = functools.partial(

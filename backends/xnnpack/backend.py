@@ -1,5 +1,6 @@
 """The compiler of the XNNPACK delegate: a subgraph becomes a payload."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -49,3 +50,10 @@ class XnnpackBackend(BackendDetails):
     def describe(processed: bytes) -> str:
         """The payload line by line."""
         return dump_payload(processed)
+
+    @staticmethod
+    def simulate(subgraph: EdgeGraph, inputs: Sequence[Any]) -> dict[str, Any]:
+        """The subgraph with XNNPACK's integer arithmetic."""
+        from etlab.backends.xnnpack.simulation import simulate
+
+        return simulate(subgraph, inputs)

@@ -171,7 +171,7 @@ def copy_edge_graph(edge: EdgeGraph) -> EdgeGraph:
     )
 
 
-class _Runner(fx.Interpreter):
+class EdgeInterpreter(fx.Interpreter):
     """Interprets a graph without a GraphModule; bodies and delegates come from `submodules`."""
 
     def __init__(self, edge: EdgeGraph) -> None:
@@ -180,16 +180,18 @@ class _Runner(fx.Interpreter):
         self.extra_traceback = False
 
     def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """A body as a function; a delegated subgraph as it is."""
         body = self.edge.submodules[target]
         if not isinstance(body, EdgeGraph):
             return body
 
         def call(*inputs: Any) -> Any:
-            return _Runner(body).run(*inputs)
+            return EdgeInterpreter(body).run(*inputs)
 
         return call
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """The result of a call, control flow included."""
         if target is torch.ops.higher_order.cond:
             return args[1](*args[3]) if bool(args[0]) else args[2](*args[3])
         if target is torch.ops.higher_order.map_impl:
@@ -246,7 +248,7 @@ def run_edge_graph(edge: EdgeGraph, inputs: Iterable[Any]) -> tuple[list[Any], d
         for spec in edge.inputs
     ]
     with torch.no_grad():
-        results = _Runner(edge).run(*values)
+        results = EdgeInterpreter(edge).run(*values)
     users: list[Any] = []
     writes: dict[str, Any] = {}
     for spec, value in zip(edge.outputs, results, strict=True):

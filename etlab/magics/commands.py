@@ -80,6 +80,10 @@ class EtlabMagics(Magics):
     @argument("--reference", default="eager", help="the path that is right by definition")
     @argument("--paths", help="comma-separated; all that exist by default")
     @argument("--metrics", help="comma-separated; the standard ones by default")
+    @argument("--no-layers", action="store_true", help="compare outputs only, no operators")
+    @argument("--no-local", action="store_true", help="do not run the program's steps one by one")
+    @argument("--simulate", metavar="BACKEND", help="its arithmetic for the path 'quantized'")
+    @argument("--top", type=int, metavar="N", help="give the N worst operators instead")
     @argument("--check", metavar="BOUNDS", help="fail unless kept: sqnr_db>=40,max_abs<=1e-3")
     @_export_options
     @line_cell_magic
@@ -87,7 +91,7 @@ class EtlabMagics(Magics):
         """Compare what every path computes with eager, on the same inputs.
 
         `%etparity run` or `%etparity model --inputs x -q int8-weights`. Gives an
-        `etlab.numerics.ParityReport`.
+        `etlab.numerics.ParityReport`, or with `--top` the worst operators of it.
         """  # fmt: skip
         from etlab.run import ExportRun
 
@@ -107,12 +111,21 @@ class EtlabMagics(Magics):
             paths, metrics = split_names(arguments.paths), split_names(arguments.metrics)
             with progress(self.shell):
                 report = subject.parity(
-                    samples, reference=arguments.reference, paths=paths, metrics=metrics
+                    samples,
+                    reference=arguments.reference,
+                    paths=paths,
+                    metrics=metrics,
+                    layers=not arguments.no_layers,
+                    local=not arguments.no_local,
+                    simulate=arguments.simulate,
                 )
             keywords = {
                 "reference": None if arguments.reference == "eager" else repr(arguments.reference),
                 "paths": repr(paths) if paths else None,
                 "metrics": repr(metrics) if metrics else None,
+                "layers": "False" if arguments.no_layers else None,
+                "local": "False" if arguments.no_local else None,
+                "simulate": repr(arguments.simulate) if arguments.simulate else None,
             }
             call = as_call(f"{text}.parity", [inputs] if inputs else [], keywords)
             lines.append(f"{name or 'report'} = {call}")
@@ -120,6 +133,10 @@ class EtlabMagics(Magics):
                 report.check(**bounds)
                 checks: dict[str, str | None] = {key: f"{value:g}" for key, value in bounds.items()}
                 lines.append(as_call(f"{name or 'report'}.check", [], checks))
+            if arguments.top:
+                worst = report.worst(arguments.top)
+                lines.append(f"{name or 'report'}.worst({arguments.top})")
+                return self._finish(worst, name, "\n".join(lines), print_code=arguments.print_code)
             return self._finish(report, name, "\n".join(lines), print_code=arguments.print_code)
 
     def _subject(self, parts: list[str], cell: str | None, magic: str) -> tuple[str, Any]:

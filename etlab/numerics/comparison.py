@@ -17,6 +17,7 @@ from etlab.numerics.operators import QUANTIZE, Operator, reads_quantized_rows
 from etlab.numerics.parts import ProgramParts
 from etlab.numerics.program_values import ProgramValues, Runner, native_runner, official_runner
 from etlab.numerics.recording import Recorder, Recording, module_outputs, record_modules
+from etlab.numerics.simulation import Simulator
 from etlab.numerics.subject import File, Subject
 
 _RUNNERS: dict[str, Any] = {"native": native_runner, "official": official_runner}
@@ -56,6 +57,8 @@ class LayerComparison:
         metrics: names of metrics.
         local: whether to run every step alone on the reference's inputs, too.
         file: the program; the run's own by default.
+        simulate: name of the backend with whose arithmetic the path "quantized" is computed;
+            PT2E's own simulation by default.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class LayerComparison:
         metrics: Sequence[str],
         local: bool,
         file: File,
+        simulate: str | None = None,
     ) -> None:
         """Align everything; nothing runs yet."""
         self._run = run
@@ -77,6 +81,8 @@ class LayerComparison:
         self._lowered = run.quantized or run.exported
         self._exported = Recorder(run.exported)
         self._quantized = Recorder(run.quantized) if run.quantized is not None else None
+        self._simulator = Simulator(run, simulate) if simulate is not None else self._quantized
+        self._is_pt2e = simulate is None
         self._modules = module_outputs(run.exported)
         self.alignment = align(run, ProgramParts(file.content))
         self._nodes = {node.name: node for node in self._lowered.graph.nodes}
@@ -211,7 +217,8 @@ class LayerComparison:
         if self._quantized is None:
             return exported, exported, None
         if self.reference == "quantized":
-            return exported, self._quantized.run(sample).computed, None
+            assert self._simulator is not None
+            return exported, self._simulator.run(sample).computed, None
         forced = self._quantized.run(sample, self._forced(exported))
         return exported, forced.seen, forced
 
@@ -272,9 +279,9 @@ class LayerComparison:
         self, sample: tuple[Any, ...], exported: Mapping[str, Any], forced: Recording | None
     ) -> Iterator[_Pair]:
         """The simulation of the quantized model against a reference in floats."""
-        assert self._quantized is not None
-        recordings = [(self._quantized.run(sample).computed, False)]
-        if forced is not None and self._with_local:
+        assert self._simulator is not None
+        recordings = [(self._simulator.run(sample).computed, False)]
+        if self._simulator is self._quantized and forced is not None and self._with_local:
             recordings.append((forced.computed, True))
         for operator in self._operators:
             for values, is_local in recordings if operator.chain else ():
@@ -342,7 +349,7 @@ class LayerComparison:
             kind, steps = "integers", count_steps(actual, expected)
         elif self._quantized is not None and is_quantized != (self.reference == "quantized"):
             kind = "quantization"
-        elif source is not None and reads_quantized_rows(source):
+        elif self._is_pt2e and source is not None and reads_quantized_rows(source):
             kind = "rows"
         dtype = str(expected.dtype).removeprefix("torch.")
         left, right = self._as_floats(node, actual), self._as_floats(node, expected)

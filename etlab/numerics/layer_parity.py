@@ -27,6 +27,7 @@ def with_layers(
     *,
     count: int,
     local: bool,
+    simulate: str | None = None,
 ) -> ParityReport:
     """The report of outputs with the operators of the first `count` samples, or why they lack."""
     if report.reference not in REFERENCES:
@@ -34,7 +35,13 @@ def with_layers(
     few = samples[:count]
     try:
         layers = compare_layers(
-            run, few, reference=report.reference, paths=paths, metrics=metrics, local=local
+            run,
+            few,
+            reference=report.reference,
+            paths=paths,
+            metrics=metrics,
+            local=local,
+            simulate=simulate,
         )
     except InterruptedExecutionError:
         raise
@@ -69,6 +76,7 @@ def compare_layers(
     metrics: Sequence[str] | None = None,
     local: bool = True,
     file: File | None = None,
+    simulate: str | None = None,
 ) -> LayerReport:
     """Compare every operator of a run.
 
@@ -80,6 +88,8 @@ def compare_layers(
         paths: which to compare; those that show no operators are left out.
         metrics: names of metrics; SQNR, the largest difference and the cosine by default.
         local: run every step of the programs alone on the reference's inputs, too.
+        simulate: name of a backend: the path "quantized" is computed with its arithmetic instead of
+            PT2E's, which no device has.
         file: a program with the instructions of the run's, such as one that came back from a
             device; the run's own by default.
 
@@ -104,6 +114,7 @@ def compare_layers(
             metrics=chosen,
             local=local,
             file=file or run.file,
+            simulate=simulate,
         )
 
     with comparison(names) as session:

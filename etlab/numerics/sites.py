@@ -1,6 +1,6 @@
 """Where a program computes the values of the graph that was lowered."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from etlab.exir.graph import is_getitem
 from etlab.exir.partition.backend import ValueOrigin
 from etlab.exir.partition.delegate import LoweredModule
 from etlab.exir.provenance import operator_of
+from etlab.numerics.counterparts import counterparts, lowered_module
 from etlab.numerics.operators import value_of
 from etlab.numerics.parts import Place, ProgramParts
 
@@ -43,8 +44,7 @@ class SiteFinder:
     def __init__(self, edge: EdgeGraph, lowered: fx.Graph, parts: ProgramParts) -> None:
         self._edge = edge
         self._parts = parts
-        self._lowered = {node.name: node for node in lowered.nodes}
-        self._computes = self._last_of_origins()
+        self._computes = counterparts(edge, lowered)
         self.sites: dict[str, Site] = {}
         self.fused: dict[str, str] = {}
         self.numbers: dict[Place, str] = {}
@@ -64,48 +64,11 @@ class SiteFinder:
             node = nodes.get(instruction_nodes[step.index])
             if node is None:
                 continue
-            lowered = self._lowered_module(node)
+            lowered = lowered_module(self._edge, node)
             if lowered is None:
                 self._own(step.index, node)
             else:
                 self._inside(step.index, str(node.all_input_nodes[0].target), lowered)
-
-    def _last_of_origins(self) -> dict[tuple[str, str], str]:
-        """Nodes by part and name that compute the value of a lowered node: the last of its own."""
-        last: dict[str, tuple[str, str]] = {}
-        for part, node in self._flat():
-            origin = node.meta.get("from_node")
-            value = value_of(node)
-            source = self._lowered.get(str(origin))
-            if source is None or not isinstance(value, torch.Tensor):
-                continue
-            like = value_of(source)
-            if isinstance(like, torch.Tensor) and like.shape == value.shape:
-                last[source.name] = (part, node.name)
-            else:
-                last.pop(source.name, None)  # the value does not come out as it was
-        return {place: source for source, place in last.items()}
-
-    def _flat(self) -> Iterator[tuple[str, fx.Node]]:
-        """Every call with the name of its part, in order; what delegates return is in them."""
-        for node in self._edge.graph.nodes:
-            lowered = self._lowered_module(node)
-            if lowered is not None:
-                part = str(node.all_input_nodes[0].target)
-                calls = [one for one in lowered.original.graph.nodes if one.op == "call_function"]
-                yield from ((part, one) for one in calls)
-            elif node.op in ("placeholder", "call_function") and not self._is_result(node):
-                yield "", node
-
-    def _is_result(self, node: fx.Node) -> bool:
-        return is_getitem(node) and self._lowered_module(node.all_input_nodes[0]) is not None
-
-    def _lowered_module(self, node: fx.Node) -> LoweredModule | None:
-        if node.op != "call_function" or not node.args or not isinstance(node.args[0], fx.Node):
-            return None
-        held = self._edge.submodules.get(str(node.args[0].target))
-        is_call = node.args[0].op == "get_attr" and isinstance(held, LoweredModule)
-        return held if is_call else None
 
     def _own(self, index: int, node: fx.Node) -> None:
         """An instruction that runs a kernel."""

@@ -1,11 +1,13 @@
 """What a backend is at compile time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 
+from etlab.exir.edge import EdgeGraph
 from etlab.exir.partition.compile_spec import CompileSpec
 from etlab.exir.partition.inside import Inside
 
@@ -92,6 +94,20 @@ class BackendDetails:
             InvalidProgramError: as `look_inside`.
         """
         return ""
+
+    @staticmethod
+    def simulate(subgraph: EdgeGraph, inputs: Sequence[Any]) -> dict[str, Any] | None:
+        """What the backend computes in a subgraph, in PyTorch, with its own arithmetic.
+
+        Args:
+            subgraph: as `preprocess` got it.
+            inputs: of the delegate, in order.
+
+        Returns:
+            The value of every node by name, integers where a node quantizes; None where a backend
+            has no arithmetic of its own to tell of.
+        """
+        return None
 
 
 def node_event_name(kind: str, debug_handle: int) -> str:

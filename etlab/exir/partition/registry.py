@@ -64,6 +64,17 @@ def find_partitioner(name: str, **parameters: Any) -> Partitioner:
     return make_named("partitioner", partitioner_classes(), name, parameters)
 
 
+def backend_ids(name: str) -> set[str]:
+    """The ids under which programs delegate to the backend called `name`.
+
+    Raises:
+        NotFoundError: no backend has that name.
+    """
+    if name not in backend_names():
+        raise NotFoundError(f"no backend '{name}'; there are: {', '.join(backend_names())}")
+    return {kind.__name__ for kind in classes_in(_package(name), BackendDetails)}
+
+
 def _all_subclasses(base: type) -> list[type]:
     found: list[type] = []
     subclasses: list[type] = base.__subclasses__()
