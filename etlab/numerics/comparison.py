@@ -10,9 +10,9 @@ import torch
 from etlab.errors import EtlabError, InterruptedExecutionError
 from etlab.exir import stages
 from etlab.numerics.alignment import align
-from etlab.numerics.layers import Closeness, Comparison, LayerRow, StepCounts, combine
+from etlab.numerics.distances import count_steps, distances
+from etlab.numerics.layers import Closeness, Comparison, LayerRow, combine
 from etlab.numerics.metrics import metric
-from etlab.numerics.metrics.base import finite_pair
 from etlab.numerics.operators import QUANTIZE, Operator, reads_quantized_rows
 from etlab.numerics.parts import ProgramParts
 from etlab.numerics.program_values import ProgramValues, Runner, native_runner, official_runner
@@ -354,34 +354,8 @@ class LayerComparison:
         dtype = str(expected.dtype).removeprefix("torch.")
         left, right = self._as_floats(node, actual), self._as_floats(node, expected)
         values = {name: metric(name).compute([left], [right]) for name in self._metrics}
-        relative, peak = _distances(left, right)
+        relative, peak = distances(left, right)
         return Closeness(values, None, steps, relative, peak), (kind, dtype)
-
-
-def count_steps(actual: torch.Tensor, expected: torch.Tensor) -> StepCounts:
-    """How many integers are how many steps apart.
-
-    >>> str(count_steps(torch.tensor([1, 2, 3, 9]), torch.tensor([1, 2, 4, 4])))
-    '50.00% equal, 25.00% off by one, 25.00% by up to 5'
-    """
-    distance = (actual.to(torch.int64) - expected.to(torch.int64)).abs()
-    equal, one = int((distance == 0).sum()), int((distance == 1).sum())
-    largest = int(distance.max()) if distance.numel() else 0
-    return StepCounts(equal, one, distance.numel() - equal - one, largest)
-
-
-def _distances(actual: torch.Tensor, expected: torch.Tensor) -> tuple[float, float]:
-    """Length and largest entry of the difference, as shares of the reference's."""
-    pair = finite_pair([actual], [expected])
-    if pair.broken:
-        return float("inf"), float("inf")
-    noise = (pair.actual - pair.reference).abs()
-    if not noise.numel() or not float(noise.max()):
-        return 0.0, 0.0
-    length, largest = float(pair.reference.norm()), float(pair.reference.abs().max())
-    if not largest:
-        return float("inf"), float("inf")
-    return float(noise.norm()) / length, float(noise.max()) / largest
 
 
 def _first(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """A small version of `benchmarks/planted_faults.py`: every kind of fault, on a small model."""
 
-import importlib.util
+import importlib
 import random
 from pathlib import Path
 
@@ -12,15 +12,14 @@ from etlab.numerics import compare_layers
 from etlab.numerics.alignment import align
 from etlab.numerics.parts import ProgramParts
 
-_FILE = Path(__file__).parents[2] / "benchmarks" / "fault_planting.py"
+_FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def planting():
-    spec = importlib.util.spec_from_file_location("fault_planting", _FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(_FOLDER))
+        yield importlib.import_module("fault_planting")
 
 
 @pytest.fixture(scope="module")
