@@ -1,5 +1,10 @@
 #include "runtime/kernels/optimized/cpu_features.h"
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 namespace etlab {
 
 namespace {
@@ -12,9 +17,15 @@ CpuFeatures read_features() {
   features.avx512 = features.avx2 && __builtin_cpu_supports("avx512f") &&
                     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                     __builtin_cpu_supports("avx512vl");
+  features.avx_vnni = features.avx2 && __builtin_cpu_supports("avxvnni");
   features.vnni = features.avx512 && __builtin_cpu_supports("avx512vnni");
 #elif defined(__aarch64__)
   features.neon = true;
+#if defined(__linux__)
+  features.dot_product = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#elif defined(__APPLE__)
+  features.dot_product = true;  // every processor that macOS runs on has it
+#endif
 #endif
   return features;
 }

@@ -40,13 +40,22 @@ std::atomic<InstructionSet>& active() {
   return set;
 }
 
+std::atomic<bool> dot_products{true};
+constexpr std::string_view kBase = "-base";
+
 }  // namespace
+
+bool uses_dot_products() { return dot_products.load(std::memory_order_relaxed); }
 
 InstructionSet instruction_set() { return active().load(std::memory_order_relaxed); }
 
 void use_instruction_set(std::string_view name) {
+  const bool is_base = name.size() > kBase.size() &&
+                       name.substr(name.size() - kBase.size()) == kBase;
+  if (is_base) name.remove_suffix(kBase.size());
   if (name == "best") {
     active() = best();
+    dot_products = !is_base;
     return;
   }
   for (const Named& named : kNames) {
@@ -54,10 +63,11 @@ void use_instruction_set(std::string_view name) {
     ETLAB_CHECK(is_available(named.set), kNotSupported, "instruction set ", name,
                 ": this processor does not have it");
     active() = named.set;
+    dot_products = !is_base;
     return;
   }
   fail(ErrorKind::kInvalidArgument, "instruction set ", name,
-       ": expected avx512, avx2, neon, generic or best");
+       ": expected avx512, avx2, neon, generic or best, or one of them with -base");
 }
 
 const char* instruction_set_name() {

@@ -129,9 +129,15 @@ void for_each_part(Context& context, const QuantizedGemm& problem, const Quantiz
 }  // namespace
 
 const QuantizedImageKernels& quantized_image_kernels() {
+  const CpuFeatures& features = cpu_features();
+  if (!uses_dot_products()) return ETLAB_FOR_INSTRUCTION_SET(quantized_image_kernels);
 #if defined(__x86_64__) || defined(_M_X64)
-  if (instruction_set() == InstructionSet::kAvx512 && cpu_features().vnni) {
-    return quantized_image_kernels_avx512vnni;
+  const InstructionSet set = instruction_set();
+  if (set == InstructionSet::kAvx512 && features.vnni) return quantized_image_kernels_avx512vnni;
+  if (set == InstructionSet::kAvx2 && features.avx_vnni) return quantized_image_kernels_avxvnni;
+#elif defined(__aarch64__) || defined(_M_ARM64)
+  if (instruction_set() == InstructionSet::kNeon && features.dot_product) {
+    return quantized_image_kernels_dotprod;
   }
 #endif
   return ETLAB_FOR_INSTRUCTION_SET(quantized_image_kernels);

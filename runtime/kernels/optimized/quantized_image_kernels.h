@@ -128,7 +128,9 @@ struct QuantizedImageKernels {
 
 extern const QuantizedImageKernels quantized_image_kernels_generic;
 extern const QuantizedImageKernels quantized_image_kernels_neon;
+extern const QuantizedImageKernels quantized_image_kernels_dotprod;
 extern const QuantizedImageKernels quantized_image_kernels_avx2;
+extern const QuantizedImageKernels quantized_image_kernels_avxvnni;
 extern const QuantizedImageKernels quantized_image_kernels_avx512;
 extern const QuantizedImageKernels quantized_image_kernels_avx512vnni;
 

@@ -1,10 +1,4 @@
-#include "runtime/kernels/optimized/quantized_image_kernels.h"
-
-#include "runtime/kernels/optimized/quantized_tile_inl.h"
-
-namespace {
-constexpr bool kHasFma = true;
-}  // namespace
+#include "runtime/kernels/optimized/quantized_tile_avx2_inl.h"
 
 #include "runtime/kernels/optimized/quantized_image_rows_inl.h"
 

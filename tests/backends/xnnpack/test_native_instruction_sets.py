@@ -10,6 +10,17 @@ from etlab.errors import NotSupportedError
 from etlab.runtime import _native
 
 
+INSTRUCTION_SETS = [
+    "generic",
+    "neon",
+    "neon-base",
+    "avx2",
+    "avx2-base",
+    "avx512",
+    "avx512-base",
+]
+
+
 @contextlib.contextmanager
 def instruction_set(name):
     """Use an instruction set for a while; skips the test where the processor lacks it."""
@@ -23,7 +34,7 @@ def instruction_set(name):
         _native.use_instruction_set("best")
 
 
-@pytest.mark.parametrize("name", ["generic", "neon", "avx2", "avx512"])
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
 def test_integer_nodes_give_the_same_bits(name):
     programs = [make(Source(3)) for make in KINDS.values()]
     expected = [program.run() for program in programs]
@@ -33,7 +44,7 @@ def test_integer_nodes_give_the_same_bits(name):
         assert all(torch.equal(a, b) for a, b in zip(ours, best, strict=True)), kind
 
 
-@pytest.mark.parametrize("name", ["generic", "neon", "avx2", "avx512"])
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
 def test_rows_quantized_at_run_time_differ_in_the_last_bit_at_most(name):
     programs = [make(Source(3)) for make in DYNAMIC_KINDS.values()]
     expected = [program.run()[0] for program in programs]

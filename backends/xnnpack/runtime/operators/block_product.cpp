@@ -4,6 +4,7 @@
 #include "backends/xnnpack/runtime/operators/integer_weights.h"
 #include "backends/xnnpack/runtime/operators/quantized_parts.h"
 #include "runtime/core/error.h"
+#include "runtime/kernels/optimized/instruction_set.h"
 
 namespace etlab {
 namespace {
@@ -35,8 +36,7 @@ class BlockProduct : public Operator {
     blocks_ = inputs_ / block_;
     const std::vector<int8_t> weights = int8_weights(filter, false);
     const WeightKey key{concat("blocks ", outputs_, " ", blocks_, " ", block_, " ",
-                               quantized_image_kernels().pixel_offset, " ",
-                               quantized_image_kernels().width),
+                               instruction_set_name(), uses_dot_products() ? "" : " base"),
                         filter.key,
                         {filter.constant, bytes_of(filter.type, filter.shape)}};
     packed_ = shared_weights<PackedBlocks>(key, [&] {

@@ -28,8 +28,8 @@ struct ProductNode {
   bool is_linear = false;
 };
 
-const char* isa_name() {
-  return quantized_image_kernels().pixel_offset != 0 ? "vnni" : instruction_set_name();
+std::string isa_name() {
+  return concat(instruction_set_name(), uses_dot_products() ? "" : " base");
 }
 
 // int8 pixels or rows times int8 weights, to int8 or, for rows quantized at run time, to float.

@@ -1,0 +1,8 @@
+#define ETLAB_HAS_AVX_VNNI
+#include "runtime/kernels/optimized/quantized_tile_avx2_inl.h"
+
+#include "runtime/kernels/optimized/quantized_image_rows_inl.h"
+
+namespace etlab {
+extern const QuantizedImageKernels quantized_image_kernels_avxvnni = kQuantizedImageKernels;
+}  // namespace etlab
