@@ -9,7 +9,6 @@ from interop.integer_payloads import DYNAMIC_KINDS, KINDS, Source
 from etlab.errors import NotSupportedError
 from etlab.runtime import _native
 
-
 INSTRUCTION_SETS = [
     "generic",
     "neon",
