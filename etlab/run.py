@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from etlab.inspect.delegation import DelegationReport
     from etlab.inspect.graph import GraphData
     from etlab.inspect.graph_passes import PassHistory
+    from etlab.inspect.lint import LintReport
     from etlab.inspect.memory import MemoryReport
     from etlab.inspect.netron import NetronView
     from etlab.inspect.profile import ProfileReport
@@ -246,8 +247,9 @@ class ExportRun:
             EtlabError: the native runtime refuses or fails.
         """
         from etlab.inspect.delegation_reader import delegation_report
+        from etlab.inspect.of_run import seconds_of_run
 
-        seconds = self._seconds_of_nodes(method, runs, inputs) if runs else None
+        seconds = seconds_of_run(self, method, inputs, runs=runs) if runs else None
         return delegation_report(
             self.delegated.edge_graph(method),
             model=self.name,
@@ -255,13 +257,6 @@ class ExportRun:
             seconds=seconds,
             runs=runs,
         )
-
-    def _seconds_of_nodes(self, method: str, runs: int, inputs: Any) -> dict[str, float]:
-        from etlab.inspect.timing import seconds_of_nodes
-
-        flat = self._flat_sample(inputs, "delegation")
-        nodes = self.program.instruction_nodes(method)
-        return seconds_of_nodes(self.file.program, method, nodes, flat, runs=runs)
 
     def profile(
         self,
@@ -285,20 +280,9 @@ class ExportRun:
             InvalidArgumentError: a count is out of range.
             EtlabError: the native runtime refuses or fails.
         """
-        from etlab.inspect.profile_reader import Origins, profile
+        from etlab.inspect.of_run import profile_run
 
-        return profile(
-            self.file.program,
-            method,
-            self._flat_sample(inputs, "profile"),
-            model=self.name,
-            runs=runs,
-            warmup=warmup,
-            threads=threads,
-            origins=Origins(
-                self.program.edge_graph(method), self.program.instruction_nodes(method)
-            ),
-        )
+        return profile_run(self, inputs, method, runs=runs, warmup=warmup, threads=threads)
 
     @functools.cached_property
     def etrecord(self) -> "ETRecord":
@@ -307,25 +291,9 @@ class ExportRun:
         Its inputs are the first calibration sample, or else the example; its reference outputs are
         what the model makes of them in eager.
         """
-        from etlab.devtools import ETRecord
-        from etlab.numerics.paths import flatten_arguments, module_path
+        from etlab.inspect.of_run import record_run
 
-        record = ETRecord()
-        record.add_exported_program(self.quantized or self.exported)
-        record.add_edge_dialect_program(self.edge)
-        record.add_executorch_program(self.program)
-        sample = self.calibration[0] if self.calibration else self.example_inputs
-        record.update_representative_inputs(flatten_arguments(sample))
-        with module_path("eager", self.model)() as call:
-            record.update_reference_outputs({"forward": [call(sample)]})
-        return record
-
-    def _flat_sample(self, inputs: Any, who: str) -> list[Any]:
-        from etlab.numerics.paths import flatten_arguments
-
-        if inputs is None:
-            inputs = self.calibration[0] if self.calibration else self.example_inputs
-        return list(flatten_arguments(as_arguments(inputs, who)))
+        return record_run(self)
 
     def size(self) -> "SizeReport":
         """What fills the file."""
@@ -333,6 +301,12 @@ class ExportRun:
 
         graphs = [self.delegated.edge_graph(name) for name in sorted(self.delegated.methods)]
         return size_report(self.file.data, title=self.name, graphs=graphs)
+
+    def lint(self, rules: Sequence[str] | None = None) -> "LintReport":
+        """What costs bytes or time for nothing, with remedies; `rules` by name, all by default."""
+        from etlab.inspect.of_run import lint_run
+
+        return lint_run(self, rules)
 
     def graph(self, stage: str = "delegated", method: str = "forward") -> "GraphData":
         """Nodes, edges and modules of a stage; delegates are open.

@@ -121,8 +121,6 @@ def diff(before: Any, after: Any) -> ProgramDiff:
         EtlabError: a file cannot be read, or is no program.
     """
     first, second = _as_file(before), _as_file(after)
-    if first.data == second.data:
-        return ProgramDiff(first.name, second.name, ())
     rows: list[Difference] = []
     left, right = _plans(first), _plans(second)
     rows += _mapping("methods", "", dict.fromkeys(left, "there"), dict.fromkeys(right, "there"))

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+import etlab
 from etlab import errors
 from etlab.backends.xnnpack import XnnpackPartitioner
 from etlab.devtools import Inspector, NumericalComparatorBase, TimeScale
@@ -230,3 +231,18 @@ def test_tensors_outside_of_the_debug_buffer_are_refused(tensor, tmp_path):
             etdump_data=write_etdump(ETDump(run_data=(run,))),
             debug_buffer_path=tmp_path / "buffer",
         )
+
+
+@pytest.mark.parametrize("partitioner", [None, "xnnpack"])
+def test_a_run_has_a_record_of_itself(partitioner, tmp_path):
+    x = torch.randn(2, 5)
+    run = etlab.export(Net().eval(), (x,), partitioner=partitioner)
+    run.etrecord.save(tmp_path / "run.etrecord")
+    method = run.file.program.load_method("forward")
+    with method.trace(results=True) as trace:
+        method.execute([x])
+    for record in (run.etrecord, tmp_path / "run.etrecord"):
+        frame = Inspector(trace=trace, etrecord=record).calculate_numeric_gap("L1")
+        assert all(gap < 1e-4 for gaps in frame.gap for gap in gaps)
+    (expected,) = run.etrecord.reference_outputs["forward"][0]
+    torch.testing.assert_close(expected, run.model(x).detach())

@@ -16,6 +16,7 @@ from interop.official_defects import EXPORTER_DEFECTS, RARE_DTYPES
 from interop.official_programs import official_programs
 from torch import nn
 
+import etlab
 from etlab.exir.emit.file import Segment, assemble, read_program
 from etlab.numerics.official import is_available
 from etlab.testing import assert_same
@@ -38,6 +39,23 @@ def operator_programs(pytestconfig: pytest.Config) -> dict[str, bytes | str]:
     if not FULL:
         pytest.skip("needs ETLAB_FULL=1: official programs of every operator")
     return official_programs("operators", pytestconfig)
+
+
+def test_files_are_taken_apart_and_do_not_differ_from_themselves(
+    model_programs: dict[str, bytes | str],
+) -> None:
+    opened = 0
+    for name, data in model_programs.items():
+        if isinstance(data, str):
+            continue
+        file = etlab.ProgramFile(data, name=name)
+        assert file.size().total == len(data), name
+        assert all(s.at + s.nbytes <= len(data) for s in file.anatomy.segments), name
+        assert all(row.nodes for row in file.anatomy.delegates), name
+        assert file.dump(delegates=True), name
+        assert not etlab.diff(file, etlab.ProgramFile(data, name=name)), name
+        opened += 1
+    assert opened
 
 
 def _load(program: bytes) -> Any:

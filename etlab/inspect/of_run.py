@@ -1,0 +1,80 @@
+"""What an `ExportRun` says of itself: its profile, its record, its lint. `run` is the run."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from etlab.inspect.lint import LintReport, Subject, lint
+from etlab.inspect.profile import ProfileReport
+from etlab.inspect.profile_reader import Origins, profile
+from etlab.inspect.timing import seconds_of_nodes
+from etlab.numerics.paths import flatten_arguments, module_path
+
+if TYPE_CHECKING:
+    from etlab.devtools import ETRecord
+
+
+def profile_run(
+    run: Any, inputs: Any, method: str, *, runs: int, warmup: int, threads: int | None
+) -> ProfileReport:
+    """`ExportRun.profile`."""
+    return profile(
+        run.file.program,
+        method,
+        _flat_sample(run, inputs, "profile"),
+        model=run.name,
+        runs=runs,
+        warmup=warmup,
+        threads=threads,
+        origins=Origins(run.program.edge_graph(method), run.program.instruction_nodes(method)),
+    )
+
+
+def seconds_of_run(run: Any, method: str, inputs: Any, *, runs: int) -> dict[str, float]:
+    """The median time of every node; raises as `seconds_of_nodes`."""
+    flat = _flat_sample(run, inputs, "delegation")
+    nodes = run.program.instruction_nodes(method)
+    return seconds_of_nodes(run.file.program, method, nodes, flat, runs=runs)
+
+
+def record_run(run: Any) -> "ETRecord":
+    """`ExportRun.etrecord`."""
+    from etlab.devtools import ETRecord
+
+    record = ETRecord()
+    record.add_exported_program(run.quantized or run.exported)
+    record.add_edge_dialect_program(run.edge)
+    record.add_executorch_program(run.program)
+    sample = _sample(run)
+    record.update_representative_inputs(flatten_arguments(sample))
+    with module_path("eager", run.model)() as call:
+        record.update_reference_outputs({"forward": [call(sample)]})
+    return record
+
+
+def lint_run(run: Any, rules: Sequence[str] | None) -> LintReport:
+    """`ExportRun.lint`."""
+    plans = {plan.name: plan for plan in run.program.executorch_program.execution_plan or ()}
+    subjects = [
+        Subject(
+            method,
+            run.delegated.edge_graph(method),
+            plans[method],
+            run.program.memory_plan(method),
+            run.program.instruction_nodes(method),
+            run.delegation(method),
+        )
+        for method in sorted(run.program.methods)
+    ]
+    return lint(subjects, model=run.name, rules=rules)
+
+
+def _sample(run: Any) -> Any:
+    """The first calibration sample, or else the example."""
+    return run.calibration[0] if run.calibration else run.example_inputs
+
+
+def _flat_sample(run: Any, inputs: Any, who: str) -> list[Any]:
+    from etlab.arguments import as_arguments
+
+    sample = _sample(run) if inputs is None else as_arguments(inputs, who)
+    return list(flatten_arguments(sample))
