@@ -1,5 +1,7 @@
 #include "runtime/kernels/optimized/quantized_tile_avx2_inl.h"
 
+#include "runtime/kernels/optimized/quantized_rows_avx2_inl.h"
+
 #include "runtime/kernels/optimized/quantized_image_rows_inl.h"
 
 namespace etlab {

@@ -1,6 +1,8 @@
 #define ETLAB_HAS_AVX_VNNI
 #include "runtime/kernels/optimized/quantized_tile_avx2_inl.h"
 
+#include "runtime/kernels/optimized/quantized_rows_avx2_inl.h"
+
 #include "runtime/kernels/optimized/quantized_image_rows_inl.h"
 
 namespace etlab {
