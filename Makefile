@@ -87,6 +87,7 @@ bench: setup
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/operators.py
 	$(BIN)/python benchmarks/extended.py
+	$(BIN)/python benchmarks/loading.py
 
 check-all: test sanitize-kernels fuzz wheel
 	ETLAB_FULL=1 $(BIN)/python -m pytest tests

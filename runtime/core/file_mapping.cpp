@@ -1,6 +1,7 @@
 #include "runtime/core/data_source.h"
 
-// The one file of the core that asks the operating system for more than the C++ library has.
+// Beside large_pages.cpp the one file of the core that asks the operating system for more than the
+// C++ library has.
 #if defined(__unix__) || defined(__APPLE__)
 
 #include <fcntl.h>
