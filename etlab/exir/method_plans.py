@@ -18,6 +18,7 @@ from etlab.exir.memory.planning import (
     refuse_mistakable_state,
 )
 from etlab.exir.memory.shared_state import place_shared_state
+from etlab.exir.official_limits import warn_of_limits
 from etlab.exir.schedule import Schedule, resolve_labels
 from etlab.exir.to_out import schedule_method
 from etlab.exir.views import elide_views, protect_writes
@@ -75,6 +76,7 @@ def _schedule(
         config.external_constants,
         mutable_weights=config.external_mutable_weights,
     )
+    warn_of_limits(schedule)
     insert_casts(schedule)
     settle_layouts(schedule)
     mark_unplanned(schedule, config.planning_of(name))

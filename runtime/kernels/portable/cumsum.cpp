@@ -17,17 +17,17 @@ void accumulate_out(Context& context, const char* who, const Tensor& self, int64
   const Tensor input = util::converted(context, self, out.type());
   const util::Reduction lanes(input, dims);
   const util::Reduction results(out, dims);
-  dispatch<StoredTypes>(out.type(), who, [&](auto tag) {
+  dispatch<AnyTypes>(out.type(), who, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     util::for_each_result<T>(
         context, lanes, input.data<T>(),
         [&](int64_t index, const util::ReducedValues<T>& values) {
           T* to = out.data<T>() + results.kept.offset(index);
           const int64_t step = results.reduced.run_stride();
-          util::ProductSum<T> total = kProduct ? 1 : 0;
+          util::ProductSum<T> total(kProduct ? 1 : 0);
           values.for_each([&](T value) {
             if constexpr (kProduct) {
-              total *= util::to_product(value);
+              total = total * util::to_product(value);
             } else {
               total += util::to_product(value);
             }

@@ -232,7 +232,7 @@ _CUMULATIVE = [
     for case in [
         *[
             Case(name, (make_tensor(3, 5, dtype=dtype, low=-2, high=2), dim))
-            for dtype in (*ALL, *UNSIGNED)
+            for dtype in (*ALL, *UNSIGNED, torch.complex64, torch.complex128)
             for dim in (0, -1)
         ],
         *[Case(name, (tensor, -1)) for tensor in layouts()],
