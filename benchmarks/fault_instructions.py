@@ -10,7 +10,8 @@ import torch
 from etlab.exir.emit import schema
 from etlab.exir.emit.dump import operator_name
 from etlab.exir.emit.file import Segment, assemble, read_program
-from etlab.numerics.parts import Place, ProgramParts
+from etlab.numerics.parts import ProgramParts
+from etlab.numerics.places import Place
 from etlab.runtime import register_kernel
 
 KINDS = ("wrong scale", "swapped weights", "shifted zero point", "dropped tail")

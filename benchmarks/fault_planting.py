@@ -22,7 +22,8 @@ from etlab.backends.xnnpack.payload.schema import NO_VALUE, Datatype
 from etlab.exir.emit import schema
 from etlab.exir.emit.enums import DataLocation
 from etlab.exir.emit.file import read_program
-from etlab.numerics.parts import Place, ProgramParts
+from etlab.numerics.parts import ProgramParts
+from etlab.numerics.places import Place
 
 # These copy integers as they are, whatever scale their result has.
 _MOVES = ("StaticReshape", "StaticTranspose", "StaticSlice", "StaticConstantPad", "Copy")

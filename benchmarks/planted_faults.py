@@ -21,8 +21,9 @@ import etlab
 from etlab.inspect.program_file import ProgramFile
 from etlab.numerics import LayerReport, compare_layers
 from etlab.numerics.alignment import align
-from etlab.numerics.parts import Place, ProgramParts
+from etlab.numerics.parts import ProgramParts
 from etlab.numerics.paths import flatten_arguments
+from etlab.numerics.places import Place
 from etlab.run import ExportRun
 from etlab.runtime import Runtime
 

@@ -12,7 +12,7 @@ from torch.utils import _pytree
 
 from etlab import display
 from etlab.arguments import as_arguments, check_sample
-from etlab.errors import InvalidArgumentError, NotFoundError
+from etlab.errors import NotFoundError
 from etlab.exir.stages import StageListener, listen
 from etlab.inspect.program_file import ProgramFile
 
@@ -333,36 +333,9 @@ class ExportRun:
         return self.file.netron(weights=weights, height=height)
 
     def _paths(self, names: Sequence[str], simulate: str | None = None) -> dict[str, Any]:
-        from etlab.numerics import paths as ways
+        from etlab.numerics.run_paths import paths_of
 
-        makers = {
-            "eager": lambda: ways.module_path("eager", self.model),
-            "exported": lambda: ways.exported_path("exported", self.exported),
-            "native": lambda: ways.native_path(self.file.data, tensor_data=self.file.tensor_data),
-            "official": lambda: ways.official_path(
-                self.file.data,
-                ways.flatten_arguments(self.example_inputs),
-                tensor_data=self.file.tensor_data,
-            ),
-        }
-        if self.quantized is not None:
-            quantized = self.quantized
-            makers["quantized"] = lambda: ways.exported_path("quantized", quantized)
-        if simulate is not None:
-            from etlab.numerics.simulation import simulated_path
-
-            makers["quantized"] = lambda: simulated_path(self, simulate)
-        for name in names:
-            if name.startswith(ways.DEVICE_PREFIX):
-                makers[name] = functools.partial(
-                    ways.device_path, name, self.file.data, tensor_data=self.file.tensor_data
-                )
-        if unknown := [name for name in names if name not in makers]:
-            raise InvalidArgumentError(
-                f"no path {', '.join(map(repr, unknown))} in this run: choose from "
-                + ", ".join(self.paths)
-            )
-        return {name: makers[name]() for name in names}
+        return paths_of(self, names, simulate)
 
     def _output_names(self) -> list[str]:
         return [str(name) for name in self.exported.graph_signature.user_outputs]

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from etlab.numerics.operators import Operator, operators_of
-from etlab.numerics.parts import Place, ProgramParts
+from etlab.numerics.parts import ProgramParts
+from etlab.numerics.places import Place
 from etlab.numerics.sites import Site, SiteFinder
 from etlab.numerics.subject import Subject
 

@@ -7,7 +7,7 @@ any runtime, and whatever is wrong with the bytes is wrong in them, too.
 """
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,22 +21,10 @@ from etlab.exir.emit.file import ProgramData, Segment, assemble
 from etlab.exir.emit.scalar_type import DTYPES
 from etlab.exir.partition.inside import Inside
 from etlab.exir.partition.registry import backend_class
+from etlab.numerics.places import Place
 from etlab.numerics.plans import PlanWriter, flat_values, is_constant
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """A tensor that a program computes.
-
-    Attributes:
-        step: the instruction that writes it.
-        value: index of the program's value, or a delegate's number of a value inside of it.
-        is_inside: whether it lies between the nodes of a delegate.
-    """
-
-    step: int
-    value: int
-    is_inside: bool = False
+from etlab.numerics.region_plans import Cut, RegionWriter
+from etlab.numerics.regions import Region
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +44,6 @@ class Step:
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     delegate: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A part of a program as a method of its own.
-
-    Attributes:
-        name: of the method.
-        inputs: what it is given, in order; all inside of the output's delegate, or none.
-        output: what it computes.
-    """
-
-    name: str
-    inputs: tuple[Place, ...]
-    output: Place
 
 
 class ProgramParts:
@@ -141,6 +114,11 @@ class ProgramParts:
                 self._insides[delegate] = backend.look_inside(self.delegate_bytes(delegate))
         return self._insides[delegate]
 
+    def inside_of(self, step: int) -> Inside | None:
+        """The content of the delegate that a step calls; None for other steps."""
+        delegate = self.steps[step].delegate
+        return None if delegate is None else self.inside(delegate)
+
     def delegate_bytes(self, delegate: int) -> bytes:
         """What a delegate's backend stored.
 
@@ -177,38 +155,41 @@ class ProgramParts:
             writer.return_value(place.step, place.value, is_inside=place.is_inside)
         return self._file([writer.finish()], [payloads])
 
-    def excerpts(self, wanted: Sequence[Excerpt]) -> bytes:
-        """A program whose methods are `wanted`."""
+    def excerpts(self, wanted: Mapping[str, Region]) -> bytes:
+        """A program whose methods are `wanted`; each takes the `places` of its region."""
         plans, payloads = [], []
-        for one in wanted:
-            writer = PlanWriter(self._plan, name=one.name)
-            if one.output.is_inside:
-                step = self.steps[one.output.step]
-                assert step.delegate is not None
-                inside = self.inside(step.delegate)
-                assert inside is not None
-                numbers = [place.value for place in one.inputs]
-                payload = inside.excerpt(numbers, [one.output.value])
-                payloads.append({step.delegate: payload})
-                values = [inside.values[number] for number in (*numbers, one.output.value)]
-                plans.append(writer.only_delegate(step.delegate, values))
-            else:
-                inputs = [place.value for place in one.inputs]
-                kept = self.between(inputs, one.output)
-                payloads.append({})
-                plans.append(writer.only_steps(kept, inputs, one.output.value))
+        for name, region in wanted.items():
+            writer = RegionWriter(self._plan, name)
+            changed: dict[int, bytes] = {}
+            writer.give([place.value for place in region.inputs])
+            cuts = [self._cut(region, step, writer, changed) for step in region.delegates]
+            by_step: dict[int, Cut] = dict(zip(region.delegates, cuts, strict=True))
+            for step in sorted({*region.steps, *by_step}):
+                if step in by_step:
+                    writer.call_cut(by_step[step])
+                else:
+                    writer.call(step, self.steps[step].writes)
+            plans.append(writer.finish(None if region.output.is_inside else region.output.value))
+            payloads.append(changed)
         return self._file(plans, payloads)
 
-    def between(self, inputs: Collection[int], output: Place) -> list[int]:
-        """The steps that compute `output` from `inputs` and constants, in order."""
-        wanted, kept = {output.value}, []
-        for step in reversed(self.steps[: output.step + 1]):
-            if wanted.isdisjoint(step.writes):
-                continue
-            kept.append(step.index)
-            wanted -= set(step.writes)
-            wanted |= set(step.reads) - set(inputs)
-        return kept[::-1]
+    def _cut(
+        self, region: Region, step: int, writer: RegionWriter, changed: dict[int, bytes]
+    ) -> Cut:
+        """A part of a delegate: its bytes go to `changed`, what it is given to the method."""
+        delegate = self.steps[step].delegate
+        inside = self.inside_of(step)
+        assert delegate is not None
+        assert inside is not None
+        given = region.given.get(step, [])
+        border, results = region.border.get(step, {}), region.results.get(step, {})
+        is_last = region.output.is_inside and region.output.step == step
+        outputs = [*results, *([region.output.value] if is_last else [])]
+        index = writer.add_delegate(delegate)
+        changed[index] = inside.excerpt([*given, *border], outputs)
+        inputs = writer.give_inside([inside.values[number] for number in given])
+        output = inside.values[region.output.value] if is_last else None
+        return Cut(index, inputs, list(border.values()), list(results.values()), output)
 
     def writer_of(self, value: int, before: int) -> int | None:
         """The last step before `before` that writes a value."""

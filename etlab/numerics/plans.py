@@ -1,7 +1,7 @@
 """Writes execution plans that are made of another one: with more outputs, or with a part of it."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from etlab.exir.emit import schema
@@ -57,7 +57,7 @@ class PlanWriter:
 
     def add_delegate_output(self, step: int, number: int, value: InsideValue) -> None:
         """One more output of the delegate that `step` calls."""
-        added = self._tensor_of(value)
+        added = self.tensor_of(value)
         self._added_arguments.setdefault(step, []).append(added)
         self._inside[step, number] = added
 
@@ -68,7 +68,7 @@ class PlanWriter:
             return
         tensor = self._values[value].val
         assert isinstance(tensor, schema.Tensor)
-        copy = self._add(self._placed(tensor))
+        copy = self.add(self.placed(tensor))
         self._copies.setdefault(step, []).append((value, copy))
         self._outputs.append(copy)
 
@@ -82,45 +82,7 @@ class PlanWriter:
                     jump, destination_instruction=starts[jump.destination_instruction]
                 )
                 instructions[place] = schema.Instruction(target)
-        return self._written(instructions, self._plan.inputs or (), self._outputs)
-
-    def only_delegate(self, delegate: int, values: Sequence[InsideValue]) -> schema.ExecutionPlan:
-        """A plan that calls one delegate: all `values` but the last are inputs."""
-        self._values, self._arenas, self._arena = [], [0], None
-        places = [self._tensor_of(value) for value in values]
-        call = schema.Instruction(schema.DelegateCall(delegate, tuple(places)))
-        return self._written([call], places[:-1], places[-1:])
-
-    def only_steps(
-        self, steps: Sequence[int], inputs: Sequence[int], output: int
-    ) -> schema.ExecutionPlan:
-        """A plan of some instructions; every tensor has memory of its own."""
-        chains = self._plan.chains or ()
-        everything = [one for chain in chains for one in chain.instructions or ()]
-        kept = [everything[step].instr_args for step in steps]
-        before = self._values
-        self._values, self._arenas, self._arena = [], [0], None
-        numbers: dict[int, int] = {}
-
-        def use(index: int) -> int:
-            if index < 0 or index >= len(before):
-                return index
-            if index not in numbers:
-                numbers[index] = self._add(self._own(before[index], use))
-            return numbers[index]
-
-        places = [use(index) for index in inputs]
-        calls = [schema.Instruction(_with_values(call, use)) for call in kept]
-        return self._written(calls, places, [use(output)])
-
-    def _own(self, value: schema.EValue, use: Any) -> schema.EValue:
-        held = value.val
-        if isinstance(held, schema.TensorList | schema.OptionalTensorList | schema.IntList):
-            items = tuple(use(item) for item in held.items or ())
-            return schema.EValue(dataclasses.replace(held, items=items))
-        if isinstance(held, schema.Tensor) and not is_constant(held):
-            return self._placed(held)
-        return value
+        return self.written(instructions, self._plan.inputs or (), self._outputs)
 
     def _instructions(self) -> tuple[list[schema.Instruction], dict[int, int]]:
         """The instructions with those that were added, and the new place of each old one."""
@@ -142,7 +104,7 @@ class PlanWriter:
 
     def _copy(self, value: int, copy: int) -> schema.Instruction:
         operator = self._operator(_COPY)
-        no, default = self._add(schema.EValue(schema.Bool(False))), self._add(_NONE)
+        no, default = self.add(schema.EValue(schema.Bool(False))), self.add(_NONE)
         return schema.Instruction(schema.KernelCall(operator, (value, no, default, copy, copy)))
 
     def _operator(self, operator: schema.Operator) -> int:
@@ -150,11 +112,12 @@ class PlanWriter:
             self._operators.append(operator)
         return self._operators.index(operator)
 
-    def _add(self, value: schema.EValue) -> int:
+    def add(self, value: schema.EValue) -> int:
+        """A new value."""
         self._values.append(value)
         return len(self._values) - 1
 
-    def _placed(self, tensor: schema.Tensor) -> schema.EValue:
+    def placed(self, tensor: schema.Tensor) -> schema.EValue:
         """A tensor like another one, in memory that nobody else has."""
         count = ITEM_SIZES[tensor.scalar_type]
         for size in tensor.sizes or ():
@@ -172,7 +135,8 @@ class PlanWriter:
             )
         )
 
-    def _tensor_of(self, value: InsideValue) -> int:
+    def tensor_of(self, value: InsideValue) -> int:
+        """A new tensor for a value of a delegate, as that lies in memory."""
         assert value.dtype is not None, "such a value cannot cross the border"
         tensor = schema.Tensor(
             scalar_type_of(value.dtype),
@@ -180,14 +144,15 @@ class PlanWriter:
             dim_order=tuple(range(len(value.sizes))),
             shape_dynamism=TensorShapeDynamism.DYNAMIC_BOUND,
         )
-        return self._add(self._placed(tensor))
+        return self.add(self.placed(tensor))
 
-    def _written(
+    def written(
         self,
         instructions: Sequence[schema.Instruction],
         inputs: Sequence[int],
         outputs: Sequence[int],
     ) -> schema.ExecutionPlan:
+        """The plan with the values that there are now."""
         return dataclasses.replace(
             self._plan,
             name=self._name,
@@ -203,15 +168,3 @@ class PlanWriter:
 
 
 _NONE = schema.EValue(schema.Null())
-_VALUE_FIELDS: Mapping[type, tuple[str, ...]] = {
-    schema.MoveCall: ("move_from", "move_to"),
-    schema.FreeCall: ("value_index",),
-}
-
-
-def _with_values(call: Any, use: Any) -> Any:
-    """A call with other numbers of values."""
-    if isinstance(call, schema.KernelCall | schema.DelegateCall):
-        return dataclasses.replace(call, args=tuple(use(index) for index in call.args or ()))
-    fields = _VALUE_FIELDS[type(call)]
-    return dataclasses.replace(call, **{name: use(getattr(call, name)) for name in fields})

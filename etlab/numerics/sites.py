@@ -14,7 +14,8 @@ from etlab.exir.partition.delegate import LoweredModule
 from etlab.exir.provenance import operator_of
 from etlab.numerics.counterparts import counterparts, lowered_module
 from etlab.numerics.operators import value_of
-from etlab.numerics.parts import Place, ProgramParts
+from etlab.numerics.parts import ProgramParts
+from etlab.numerics.places import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ from numerics.quantized_models import residual_run, samples
 from etlab.backends.xnnpack import XnnpackBackend
 from etlab.backends.xnnpack.payload.file import read_payload
 from etlab.errors import InvalidArgumentError, InvalidProgramError
-from etlab.numerics.parts import Excerpt, Place, ProgramParts
+from etlab.numerics.parts import ProgramParts
+from etlab.numerics.places import Place
+from etlab.numerics.regions import Region
 from etlab.runtime import Runtime
 
 
@@ -49,7 +51,8 @@ def test_an_excerpt_computes_what_the_whole_does(parts, inside):
     sample = list(samples(1)[0])
     whole = Runtime.get().load_program(parts.tapped(places)).load_method("forward")
     *inputs, expected = whole.execute(sample)[1:]
-    excerpt = parts.excerpts([Excerpt("one", tuple(places[:-1]), places[-1])])
+    region = Region(places[-1], given={0: [place.value for place in places[:-1]]})
+    excerpt = parts.excerpts({"one": region})
     method = Runtime.get().load_program(excerpt).load_method("one")
     assert torch.equal(method.execute(inputs)[0], expected)
 

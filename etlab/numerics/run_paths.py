@@ -1,0 +1,77 @@
+"""The ways in which a run's outputs can be computed, by name."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from etlab.errors import InvalidArgumentError
+from etlab.numerics import paths as ways
+from etlab.numerics.paths import Path
+from etlab.numerics.simulation import simulated_path
+from etlab.numerics.subject import File, Subject
+
+
+class BytesOfProgram(File, Protocol):
+    """A program file with its bytes."""
+
+    @property
+    def data(self) -> bytes:
+        """The whole file."""
+
+
+class RunWithPaths(Subject, Protocol):
+    """A run: the model at its stages, and what it was exported with."""
+
+    @property
+    def example_inputs(self) -> tuple[Any, ...]:
+        """Positional arguments of the export."""
+
+    @property
+    def paths(self) -> list[str]:
+        """The names of the ways that it has."""
+
+    @property
+    def file(self) -> BytesOfProgram:
+        """The program as a file."""
+
+
+def paths_of(
+    run: RunWithPaths, names: Sequence[str], simulate: str | None = None
+) -> dict[str, Path]:
+    """The paths of a run by name.
+
+    Args:
+        run: the run.
+        names: those that are wanted; a device's begins with "device:".
+        simulate: name of the backend with whose arithmetic "quantized" is computed.
+
+    Raises:
+        InvalidArgumentError: the run has no such path.
+    """
+    file = run.file
+    makers = {
+        "eager": lambda: ways.module_path("eager", run.model),
+        "exported": lambda: ways.exported_path("exported", run.exported),
+        "native": lambda: ways.native_path(file.data, tensor_data=file.tensor_data),
+        "official": lambda: ways.official_path(
+            file.data,
+            ways.flatten_arguments(run.example_inputs),
+            tensor_data=file.tensor_data,
+        ),
+    }
+    if run.quantized is not None:
+        quantized = run.quantized
+        makers["quantized"] = lambda: ways.exported_path("quantized", quantized)
+    if simulate is not None:
+        makers["quantized"] = lambda: simulated_path(run, simulate)
+    for name in names:
+        if name.startswith(ways.DEVICE_PREFIX):
+            makers[name] = functools.partial(
+                ways.device_path, name, file.data, tensor_data=file.tensor_data
+            )
+    if unknown := [name for name in names if name not in makers]:
+        raise InvalidArgumentError(
+            f"no path {', '.join(map(repr, unknown))} in this run: choose from "
+            + ", ".join(run.paths)
+        )
+    return {name: makers[name]() for name in names}
