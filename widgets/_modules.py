@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from etlab.widgets._short_names import with_short_names
+
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\./[^"]+)";\n', re.MULTILINE)
 _TOKEN = re.compile(
     r"""(?P<comment>/\*.*?\*/|//[^\n]*)
@@ -18,7 +20,7 @@ _NEEDS_NO_SPACE = set("{}()[];,=<>?:&|*!.")
 
 
 def joined_modules(path: Path) -> str:
-    """The module at `path` after all that it imports, in one text without comments.
+    """The module at `path` after all that it imports, in one small text.
 
     Imports are `import { names } from "./file.js";`, names are unique over all files.
     """
@@ -38,27 +40,38 @@ def joined_modules(path: Path) -> str:
 
 
 def without_comments(source: str) -> str:
-    """JavaScript without comments and without the spaces that only people need.
+    """JavaScript without comments, without the spaces that only people need, with short names.
 
     >>> without_comments("const a = [1, 2]; // two").strip()
-    'const a=[1,2];'
+    'let a=[1,2];'
 
-    Line breaks stay single; strings, templates and regular expressions stay as they are. Statements
-    end with semicolons, as in all of our files.
+    Line breaks stay where a statement could end without a semicolon; strings, templates and regular
+    expressions stay as they are, and a constant is a variable that nobody changes.
     """
+    tokens = [(str(match.lastgroup), match[0]) for match in _TOKEN.finditer(source)]
+    tokens = [("space", text) if kind == "comment" else (kind, text) for kind, text in tokens]
     result: list[str] = []
     space = ""
-    for match in _TOKEN.finditer(source):
-        text = match[0]
-        if match.lastgroup in ("comment", "space"):
+    for kind, text in with_short_names(tokens):
+        if kind == "space":
             space = "\n" if "\n" in text or space == "\n" else space or " "
             continue
         last = result[-1][-1] if result else "\n"
-        first = text[0]
-        if space == "\n" and last not in "{,(\n":
+        first = text.strip()[0]
+        if space == "\n" and last not in "{,(;\n" and text not in ("}", "]", ")"):
             result.append("\n")
-        elif space == " " and not {last, first} & _NEEDS_NO_SPACE and last != "\n":
+        elif space == " " and _is_needed(last, first):
             result.append(" ")
-        result.append(text.strip() if match.lastgroup == "kept" else text)
+        if (text in ("}", "]", ")") and last == ",") or (text == "}" and last == ";"):
+            result.pop()
+        result.append("let" if text == "const" else text.strip() if kind == "kept" else text)
         space = ""
     return "".join(result) + "\n"
+
+
+def _is_needed(last: str, first: str) -> bool:
+    """Whether a space between two letters tells them apart: two words, `+ +`, `/ *`."""
+    if last == "\n" or {last, first} & _NEEDS_NO_SPACE:
+        return False
+    signs = "+-/%^"
+    return (last not in signs and first not in signs) or (last in signs and first in signs)
