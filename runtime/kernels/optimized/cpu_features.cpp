@@ -19,6 +19,7 @@ CpuFeatures read_features() {
                     __builtin_cpu_supports("avx512vl");
   features.avx_vnni = features.avx2 && __builtin_cpu_supports("avxvnni");
   features.vnni = features.avx512 && __builtin_cpu_supports("avx512vnni");
+  features.vbmi = features.avx512 && __builtin_cpu_supports("avx512vbmi");
 #elif defined(__aarch64__)
   features.neon = true;
 #if defined(__linux__)

@@ -40,12 +40,12 @@ std::atomic<InstructionSet>& active() {
   return set;
 }
 
-std::atomic<bool> dot_products{true};
+std::atomic<bool> byte_extensions{true};
 constexpr std::string_view kBase = "-base";
 
 }  // namespace
 
-bool uses_dot_products() { return dot_products.load(std::memory_order_relaxed); }
+bool uses_byte_extensions() { return byte_extensions.load(std::memory_order_relaxed); }
 
 InstructionSet instruction_set() { return active().load(std::memory_order_relaxed); }
 
@@ -55,7 +55,7 @@ void use_instruction_set(std::string_view name) {
   if (is_base) name.remove_suffix(kBase.size());
   if (name == "best") {
     active() = best();
-    dot_products = !is_base;
+    byte_extensions = !is_base;
     return;
   }
   for (const Named& named : kNames) {
@@ -63,7 +63,7 @@ void use_instruction_set(std::string_view name) {
     ETLAB_CHECK(is_available(named.set), kNotSupported, "instruction set ", name,
                 ": this processor does not have it");
     active() = named.set;
-    dot_products = !is_base;
+    byte_extensions = !is_base;
     return;
   }
   fail(ErrorKind::kInvalidArgument, "instruction set ", name,

@@ -11,11 +11,12 @@ enum class InstructionSet : uint8_t { kGeneric, kNeon, kAvx2, kAvx512 };
 // The best one of this processor, or the one that tests asked for.
 InstructionSet instruction_set();
 
-// Whether its instructions that multiply and add four bytes at once are used, where there are some.
-bool uses_dot_products();
+// Whether its later instructions for bytes are used, where the processor has them: dot products of
+// four, permutations.
+bool uses_byte_extensions();
 
 // Uses `name` ("generic", "neon", "avx2", "avx512", "best") from now on, to test and measure each
-// on one machine; with "-base" behind it, as in "avx2-base", without its dot products of bytes.
+// on one machine; with "-base" behind it, as in "avx2-base", without its later instructions for bytes.
 // Throws kNotSupported when the processor lacks it.
 void use_instruction_set(std::string_view name);
 const char* instruction_set_name();

@@ -130,7 +130,7 @@ void for_each_part(Context& context, const QuantizedGemm& problem, const Quantiz
 
 const QuantizedImageKernels& quantized_image_kernels() {
   const CpuFeatures& features = cpu_features();
-  if (!uses_dot_products()) return ETLAB_FOR_INSTRUCTION_SET(quantized_image_kernels);
+  if (!uses_byte_extensions()) return ETLAB_FOR_INSTRUCTION_SET(quantized_image_kernels);
 #if defined(__x86_64__) || defined(_M_X64)
   const InstructionSet set = instruction_set();
   if (set == InstructionSet::kAvx512 && features.vnni) return quantized_image_kernels_avx512vnni;

@@ -58,10 +58,36 @@ void sum_run(const etlab::QuantizedSumRow& row, const int8_t* a, const int8_t* b
   }
 }
 
+// 128 bytes by their number. Written as it is: this file is for processors without the extension, too.
+inline __attribute__((always_inline)) __m512i pick(__m512i index, __m512i low, __m512i high) {
+  __asm__("vpermi2b %2, %1, %0" : "+v"(index) : "v"(low), "v"(high));
+  return index;
+}
+
+void look_up_by_permutation(const int8_t* x, int8_t* out, int64_t count, const int8_t* table) {
+  __m512i quarters[4];
+  for (int q = 0; q < 4; ++q) quarters[q] = _mm512_loadu_si512(table + 64 * q);
+  const __m512i flip = _mm512_set1_epi8(static_cast<char>(0x80));
+  for (int64_t i = 0; i < count; i += 64) {
+    const int64_t left = count - i;
+    const __mmask64 mask = left >= 64 ? ~__mmask64{0} : (__mmask64{1} << left) - 1;
+    const __m512i index = _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, x + i), flip);
+    const __m512i below = pick(index, quarters[0], quarters[1]);
+    const __m512i above = pick(index, quarters[2], quarters[3]);
+    const __m512i bytes = _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), below, above);
+    if (left >= 64) {
+      _mm512_storeu_si512(out + i, bytes);
+    } else {
+      _mm512_mask_storeu_epi8(out + i, mask, bytes);
+    }
+  }
+}
+
 }  // namespace
 
 #include "runtime/kernels/optimized/quantized_kernels_inl.h"
 
 namespace etlab {
+extern const LookUp look_up_avx512vbmi = &look_up_by_permutation;
 extern const QuantizedKernels quantized_kernels_avx512 = kQuantizedKernels;
 }  // namespace etlab

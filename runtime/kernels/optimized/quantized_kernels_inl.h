@@ -107,7 +107,11 @@ void clamp(const int8_t* x, int8_t* out, int64_t count, int8_t lower, int8_t upp
   }
 }
 
-constexpr QuantizedKernels kQuantizedKernels = {&quantize, &dequantize, &range_with_zero,
-                                                &sum,      &raise_to,   &clamp};
+void look_up(const int8_t* x, int8_t* out, int64_t count, const int8_t* table) {
+  for (int64_t i = 0; i < count; ++i) out[i] = table[x[i] + 128];
+}
+
+constexpr QuantizedKernels kQuantizedKernels = {
+    &quantize, &dequantize, &range_with_zero, &sum, &raise_to, &clamp, &look_up};
 
 }  // namespace

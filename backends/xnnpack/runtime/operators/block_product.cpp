@@ -36,7 +36,7 @@ class BlockProduct : public Operator {
     blocks_ = inputs_ / block_;
     const std::vector<int8_t> weights = int8_weights(filter, false);
     const WeightKey key{concat("blocks ", outputs_, " ", blocks_, " ", block_, " ",
-                               instruction_set_name(), uses_dot_products() ? "" : " base"),
+                               instruction_set_name(), uses_byte_extensions() ? "" : " base"),
                         filter.key,
                         {filter.constant, bytes_of(filter.type, filter.shape)}};
     packed_ = shared_weights<PackedBlocks>(key, [&] {

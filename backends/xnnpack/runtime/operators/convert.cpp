@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "backends/xnnpack/runtime/half.h"
 #include "backends/xnnpack/runtime/operator.h"
@@ -159,24 +160,26 @@ std::unique_ptr<Operator> make_conversion(const PayloadGraph& graph, size_t from
 
 std::unique_ptr<Operator> make_conversion_through_float(const PayloadGraph& graph, size_t from,
                                                         size_t to) {
-  const Quantization& source = graph.value(from).quantization;
-  const Quantization& target = graph.value(to).quantization;
-  const float scale = source.scale;
-  const int32_t zero_point = source.zero_point;
-  const float inverse = 1.0f / target.scale;
-  const int32_t target_zero_point = target.zero_point;
+  const Quantization source = graph.value(from).quantization;
+  const Quantization target = graph.value(to).quantization;
+  const auto convert = [source, target](const int8_t* x, int8_t* out, int64_t count) {
+    constexpr int64_t kBlock = 1024;  // stays in the first-level cache
+    float numbers[kBlock];
+    const auto& kernels = ETLAB_FOR_INSTRUCTION_SET(quantized_kernels);
+    for (int64_t i = 0; i < count; i += kBlock) {
+      const int64_t block = std::min(kBlock, count - i);
+      kernels.dequantize(x + i, numbers, block, source.scale, source.zero_point);
+      kernels.quantize({numbers, out + i, block, 1.0f / target.scale, target.zero_point});
+    }
+  };
+  if (fast_look_up() == nullptr) return elementwise<int8_t, int8_t>(from, to, convert);
+  std::array<int8_t, 256> every;
+  std::array<int8_t, 256> table;
+  for (size_t i = 0; i < every.size(); ++i) every[i] = static_cast<int8_t>(static_cast<int>(i) - 128);
+  convert(every.data(), table.data(), static_cast<int64_t>(every.size()));
   return elementwise<int8_t, int8_t>(
-      from, to,
-      [scale, zero_point, inverse, target_zero_point](const int8_t* x, int8_t* out,
-                                                      int64_t count) {
-        constexpr int64_t kBlock = 1024;  // stays in the first-level cache
-        float numbers[kBlock];
-        const auto& kernels = ETLAB_FOR_INSTRUCTION_SET(quantized_kernels);
-        for (int64_t i = 0; i < count; i += kBlock) {
-          const int64_t block = std::min(kBlock, count - i);
-          kernels.dequantize(x + i, numbers, block, scale, zero_point);
-          kernels.quantize({numbers, out + i, block, inverse, target_zero_point});
-        }
+      from, to, [look_up = fast_look_up(), table](const int8_t* x, int8_t* out, int64_t count) {
+        look_up(x, out, count, table.data());
       });
 }
 

@@ -29,7 +29,7 @@ struct ProductNode {
 };
 
 std::string isa_name() {
-  return concat(instruction_set_name(), uses_dot_products() ? "" : " base");
+  return concat(instruction_set_name(), uses_byte_extensions() ? "" : " base");
 }
 
 // int8 pixels or rows times int8 weights, to int8 or, for rows quantized at run time, to float.

@@ -24,11 +24,12 @@ class Lookup : public Operator {
   void run(const RunContext& run) override {
     const int8_t* in = run.values[in_].as<int8_t>();
     int8_t* out = run.values[out_].as<int8_t>();
+    const LookUp fast = fast_look_up();
+    const LookUp look_up =
+        fast != nullptr ? fast : ETLAB_FOR_INSTRUCTION_SET(quantized_kernels).look_up;
     run.context.parallel_for(run.values[in_].shape.numel(), 1 << 15,
                              [&](int64_t begin, int64_t end) {
-                               for (int64_t i = begin; i < end; ++i) {
-                                 out[i] = table_[static_cast<size_t>(in[i] + 128)];
-                               }
+                               look_up(in + begin, out + begin, end - begin, table_.data());
                              });
   }
 
