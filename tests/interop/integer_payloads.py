@@ -105,7 +105,7 @@ def convolution(name, width=3, stride_w=1, dilation=1):
         groups, inputs = source.choice(1, 1, 2), source.choice(1, 3, 4, 16, 33)
         outputs = source.choice(1, 3, 17, 70)
         if name == "DepthwiseConv2d":
-            groups, inputs, outputs = source.choice(3, 16, 65), 1, 1
+            groups, inputs, outputs = source.choice(3, 16, 32, 65, 90), 1, 1
         size = (source.choice(5, 8), source.choice(1, 3) + 2 * width)
         kernel = (source.choice(1, 2, 3), width)
         kernel = (5, 5) if width == 5 else kernel

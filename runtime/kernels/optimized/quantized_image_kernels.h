@@ -89,17 +89,20 @@ struct QuantizedWindow {
   }
 };
 
-// Some pixels of one row of a depthwise result. Windows are given by columns, which neighbours share
-// where they overlap: pixel p reads columns [p * step, p * step + window.width).
+// One row of a depthwise result, or two. Windows are given by columns, which neighbours share where
+// they overlap: pixel p reads columns [p * step, p * step + window.width).
+constexpr int kMostDepthwiseLines = 2;
 struct QuantizedDepthwise {
-  const int8_t* const* rows;  // (columns, window.column_rows()) pixels, the padding's among them
+  // (columns, window.column_rows()) pixels of each, the padding's among them.
+  const int8_t* const* rows[kMostDepthwiseLines];
   QuantizedWindow window;
   int64_t step;
   int64_t pixels;
   const int8_t* weights;  // as pack_depthwise leaves them
   const int32_t* bias;    // (channels), less depthwise_offset times the sum of a channel's weights
   const float* scales;    // (channels)
-  int8_t* out;            // (pixels, channels)
+  int8_t* out[kMostDepthwiseLines];  // (pixels, channels)
+  int64_t lines;
   float lower;            // of the numbers, less the zero point
   float upper;
   int32_t zero_point;

@@ -49,10 +49,10 @@ void requantize(const RequantizedRows& job) {
 
 // Sums of one pixel's channels [c, c + count).
 inline __attribute__((always_inline)) void depthwise_sums(const QuantizedDepthwise& job,
-                                                          int64_t pixel, int64_t c, int64_t count,
-                                                          int32_t* sums) {
+                                                          int64_t line, int64_t pixel, int64_t c,
+                                                          int64_t count, int32_t* sums) {
   const etlab::QuantizedWindow& window = job.window;
-  const int8_t* const* rows = job.rows + pixel * job.step * window.column_rows();
+  const int8_t* const* rows = job.rows[line] + pixel * job.step * window.column_rows();
   for (int64_t i = 0; i < count; ++i) sums[i] = 0;
   const int8_t* w = job.weights + c;
   for (int64_t row = 0; row < window.height; ++row) {
@@ -98,7 +98,7 @@ void pack_depthwise(const int8_t* weights, const etlab::QuantizedWindow& window,
   for (int64_t i = 0; i < depthwise_bytes(window); ++i) packed[i] = weights[i];
 }
 
-void depthwise(const QuantizedDepthwise& job) {
+void depthwise_line(const QuantizedDepthwise& job, int64_t line) {
   constexpr int64_t kBlock = 64;
   const int64_t channels = job.window.channels;
   for (int64_t pixel = 0; pixel < job.pixels; ++pixel) {
@@ -106,14 +106,18 @@ void depthwise(const QuantizedDepthwise& job) {
       int32_t sums[kBlock];
       const int64_t count = channels - c < kBlock ? channels - c : kBlock;
       if (count == kBlock) {
-        depthwise_sums(job, pixel, c, kBlock, sums);
+        depthwise_sums(job, line, pixel, c, kBlock, sums);
       } else {
-        depthwise_sums(job, pixel, c, count, sums);
+        depthwise_sums(job, line, pixel, c, count, sums);
       }
-      requantize({sums, job.bias + c, job.scales + c, job.out + pixel * channels + c, 0, 1, count,
-                  job.lower, job.upper, job.zero_point});
+      requantize({sums, job.bias + c, job.scales + c, job.out[line] + pixel * channels + c, 0, 1,
+                  count, job.lower, job.upper, job.zero_point});
     }
   }
+}
+
+void depthwise(const QuantizedDepthwise& job) {
+  for (int64_t line = 0; line < job.lines; ++line) depthwise_line(job, line);
 }
 #endif
 

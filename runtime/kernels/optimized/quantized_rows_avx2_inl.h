@@ -120,10 +120,10 @@ inline __attribute__((always_inline)) void depthwise_sixteen(const etlab::Quanti
 }
 
 // Sums of one pixel's channels [c, c + count), at most 64; there is room for 64.
-void depthwise_sums(const etlab::QuantizedDepthwise& job, int64_t pixel, int64_t c, int64_t count,
-                    int32_t* sums) {
+void depthwise_sums(const etlab::QuantizedDepthwise& job, int64_t line, int64_t pixel, int64_t c,
+                    int64_t count, int32_t* sums) {
   const etlab::QuantizedWindow& window = job.window;
-  const int8_t* const* rows = job.rows + pixel * job.step * window.column_rows();
+  const int8_t* const* rows = job.rows[line] + pixel * job.step * window.column_rows();
   const int64_t whole = count / 16 * 16;
   for (int64_t i = 0; i < whole; i += 16) depthwise_sixteen(job, rows, c + i, sums + i);
   if (whole == count) return;

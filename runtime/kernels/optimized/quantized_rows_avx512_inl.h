@@ -43,10 +43,11 @@ void requantize(const etlab::RequantizedRows& job) {
 #ifndef ETLAB_HAS_PACKED_DEPTHWISE
 template <int vectors>
 inline __attribute__((always_inline)) void depthwise_vectors(const etlab::QuantizedDepthwise& job,
-                                                             int64_t pixel, int64_t c,
-                                                             int64_t count, int32_t* result) {
+                                                             int64_t line, int64_t pixel,
+                                                             int64_t c, int64_t count,
+                                                             int32_t* result) {
   const etlab::QuantizedWindow& window = job.window;
-  const int8_t* const* rows = job.rows + pixel * job.step * window.column_rows();
+  const int8_t* const* rows = job.rows[line] + pixel * job.step * window.column_rows();
   __m512i sums[vectors];
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) sums[v] = _mm512_setzero_si512();
@@ -68,11 +69,11 @@ inline __attribute__((always_inline)) void depthwise_vectors(const etlab::Quanti
 }
 
 // Sums of one pixel's channels [c, c + count), at most 64; there is room for 64.
-void depthwise_sums(const etlab::QuantizedDepthwise& job, int64_t pixel, int64_t c, int64_t count,
-                    int32_t* sums) {
-  if (count > 32) return depthwise_vectors<4>(job, pixel, c, count, sums);
-  if (count > 16) return depthwise_vectors<2>(job, pixel, c, count, sums);
-  depthwise_vectors<1>(job, pixel, c, count, sums);
+void depthwise_sums(const etlab::QuantizedDepthwise& job, int64_t line, int64_t pixel, int64_t c,
+                    int64_t count, int32_t* sums) {
+  if (count > 32) return depthwise_vectors<4>(job, line, pixel, c, count, sums);
+  if (count > 16) return depthwise_vectors<2>(job, line, pixel, c, count, sums);
+  depthwise_vectors<1>(job, line, pixel, c, count, sums);
 }
 #endif
 

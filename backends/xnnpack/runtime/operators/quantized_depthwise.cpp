@@ -54,19 +54,25 @@ class QuantizedDepthwiseConvolution : public Operator {
   void run(const RunContext& run) override {
     const int8_t* in = run.values[node_.in].as<int8_t>();
     int8_t* out = run.values[node_.out].as<int8_t>();
-    const int64_t lines = sizes_.output_h;
-    const int64_t work = node_.window.taps() * node_.outputs() * sizes_.output_w;
+    const int64_t pairs = (sizes_.output_h + 1) / 2;
+    const int64_t work = 2 * node_.window.taps() * node_.outputs() * sizes_.output_w;
     run.context.parallel_for(
-        sizes_.batch * lines, 1 + (1 << 18) / (work + 1),
+        sizes_.batch * pairs, 1 + (1 << 18) / (work + 1),
         [&](int64_t begin, int64_t end, int worker) {
           uint8_t* scratch = run.scratch + static_cast<size_t>(worker) * worker_bytes();
           for (int64_t i = begin; i < end; ++i) {
-            const int8_t* image = in + i / lines * sizes_.input_pixels() * sizes_.channels;
-            int8_t* line = out + i * sizes_.output_w * node_.outputs();
+            const int64_t picture = i / pairs;
+            const int64_t y = i % pairs * 2;
+            const int8_t* image = in + picture * sizes_.input_pixels() * sizes_.channels;
+            int8_t* line = out + (picture * sizes_.output_h + y) * line_size();
+            const int64_t lines = std::min<int64_t>(2, sizes_.output_h - y);
             if (is_simple()) {
-              run_line(image, i % lines, reinterpret_cast<const int8_t**>(scratch), line);
-            } else {
-              run_pixels(image, i % lines, reinterpret_cast<int32_t*>(scratch), line);
+              run_lines(image, y, lines, reinterpret_cast<const int8_t**>(scratch), line);
+              continue;
+            }
+            for (int64_t k = 0; k < lines; ++k) {
+              run_pixels(image, y + k, reinterpret_cast<int32_t*>(scratch),
+                         line + k * line_size());
             }
           }
         });
@@ -82,18 +88,22 @@ class QuantizedDepthwiseConvolution : public Operator {
     const Window& w = node_.window;
     return w.dilation_w == 1 ? std::min(w.stride_w, w.kernel_w) : w.kernel_w;
   }
+  int64_t line_size() const { return sizes_.output_w * node_.outputs(); }
+  // Pixels of one row's windows.
+  int64_t table_size() const {
+    return (sizes_.output_w * step() + node_.window.kernel_w) * window().column_rows();
+  }
   size_t worker_bytes() const {
-    const int64_t columns = sizes_.output_w * step() + node_.window.kernel_w;
-    const size_t bytes =
-        is_simple() ? static_cast<size_t>(columns * window().column_rows()) * sizeof(const int8_t*)
-                    : static_cast<size_t>(node_.outputs()) * sizeof(int32_t);
+    const size_t bytes = is_simple()
+                             ? static_cast<size_t>(2 * table_size()) * sizeof(const int8_t*)
+                             : static_cast<size_t>(node_.outputs()) * sizeof(int32_t);
     return (bytes + 63) / 64 * 64;
   }
   const int8_t* pixel_at(const int8_t* image, int32_t offset) const {
     return offset < 0 ? padding_.data() : image + offset;
   }
 
-  void run_line(const int8_t* image, int64_t y, const int8_t** rows, int8_t* out) const {
+  void point_to_windows(const int8_t* image, int64_t y, const int8_t** rows) const {
     const QuantizedWindow window = this->window();
     for (int64_t x = 0; x < sizes_.output_w; ++x) {
       const int32_t* offsets = offsets_.data() + (y * sizes_.output_w + x) * window.taps();
@@ -107,10 +117,22 @@ class QuantizedDepthwiseConvolution : public Operator {
         }
       }
     }
-    kernels_.depthwise({rows, window, step(), sizes_.output_w,
+  }
+
+  void run_lines(const int8_t* image, int64_t y, int64_t lines, const int8_t** tables,
+                 int8_t* out) const {
+    for (int64_t k = 0; k < lines; ++k) point_to_windows(image, y + k, tables + k * table_size());
+    kernels_.depthwise({{tables, tables + table_size()},
+                        window(),
+                        step(),
+                        sizes_.output_w,
                         reinterpret_cast<const int8_t*>(packed_.data()),
-                        requantization_.bias.data(), requantization_.scales.data(), out,
-                        requantization_.lower, requantization_.upper,
+                        requantization_.bias.data(),
+                        requantization_.scales.data(),
+                        {out, out + line_size()},
+                        lines,
+                        requantization_.lower,
+                        requantization_.upper,
                         requantization_.zero_point});
   }
 
