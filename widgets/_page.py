@@ -68,7 +68,8 @@ def page(
         'img-src data: blob:">'
         '<meta name="color-scheme" content="light dark">'
         f"<style>body {{ margin: 12px }}\n{style}</style></head><body>"
-        f'<div id="view"></div><script type="text/plain" id="module">{script}</script>'
+        f'<main><h1 style="font:600 15px system-ui,sans-serif">{display.escape(title)}</h1>'
+        f'<div id="view"></div></main><script type="text/plain" id="module">{script}</script>'
         f'<script type="application/json" id="state">{packed}</script>'
         f'<script type="module">{_HOST}</script></body></html>'
     )

@@ -1,6 +1,8 @@
 """GraphView in a real browser: seen, clicked, typed at, and reopened without a kernel."""
 
+import importlib.util
 import re
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -182,6 +184,23 @@ def test_view_follows_the_theme_of_the_page(open_view, graph, scheme):
         "[...document.querySelector('canvas').getContext('2d').getImageData(1, 1, 1, 1).data]"
     )
     assert (max(corner[:3]) < 60) == (scheme == "dark")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["graph", "comparison"])
+def test_axe_finds_no_barrier(open_view, graph, kind, scheme):
+    spec = importlib.util.find_spec("axe_playwright_python")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs the package axe-playwright-python")
+    script = (Path(spec.origin).parent / "axe.min.js").read_text()
+    view = graph.widget() if kind == "graph" else etlab.compare(graph, graph).widget()
+    page = open_view(view, color_scheme=scheme)
+    if kind == "graph":
+        page.get_by_role("treeitem").nth(2).click()
+        page.keyboard.press("?")
+    page.evaluate(script)
+    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], one["nodes"][0]["html"]) for one in report["violations"]] == []
 
 
 def test_canvas_grows_with_the_window(open_view, graph):

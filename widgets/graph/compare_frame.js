@@ -37,7 +37,7 @@ export function compareFrame(titles) {
   );
   body.style.gridTemplateColumns = `repeat(${titles.length > 4 ? 3 : titles.length === 4 ? 2 : titles.length}, 1fr)`;
   const facts = element("tbody", {});
-  const heads = ["", ...titles].map((title) => element("th", { scope: "col" }, [title]));
+  const heads = ["fact", ...titles].map((title) => element("th", { scope: "col" }, [title]));
   const table = element("table", { class: "etlab-cv-facts" }, [element("thead", {}, [element("tr", {}, heads)]), facts]);
   const legend = element("div", { class: "etlab-gv-legend", role: "group", "aria-label": "Legend" });
   const status = element("div", { class: "etlab-gv-status", role: "status", "aria-live": "polite" });
