@@ -185,7 +185,7 @@ class ExportRun:
         if not layers:
             return report
         if paths is None:
-            names.remove("official")
+            names = [name for name in names if name != "official"]
         count = SAMPLES if layers is True else layers
         return with_layers(
             report, self, samples, names, metrics, count=count, local=local, simulate=simulate

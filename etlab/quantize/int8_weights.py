@@ -20,7 +20,7 @@ _CHANNEL_DIMENSION = {
 
 
 class Int8Weights(Quantizer):
-    """Symmetric int8 weights with one scale an output channel, for linear and convolution layers.
+    """Symmetric int8 weights, by default with a scale an output channel, of linear and convolution.
 
     Made by torchao's PT2E flow with a quantizer that annotates weights only, so the program holds
     int8 constants that `quantized_decomposed::dequantize_per_channel` reads: operators that every
@@ -28,26 +28,32 @@ class Int8Weights(Quantizer):
 
     Args:
         min_elements: weights with fewer elements stay in float: they save little and cost a call.
+        per_channel: a scale for every output channel, or one for all of a weight.
     """
 
     name = "int8-weights"
     summary = "int8 weights per output channel, float activations (torchao PT2E)"
 
-    def __init__(self, *, min_elements: int = 1024) -> None:
+    def __init__(self, *, min_elements: int = 1024, per_channel: bool = True) -> None:
         """Choose from which size on weights are quantized."""
         self.min_elements = min_elements
+        self.per_channel = per_channel
 
     def quantize(self, request: QuantizeRequest) -> ExportedProgram:
         """Quantize the exported program's weights and export the result again."""
         from etlab.quantize.pt2e.flow import quantize
 
-        return quantize(request, _annotator(self.min_elements), steps=1)
+        return quantize(request, _annotator(self.min_elements, self.per_channel), steps=1)
 
 
-def _annotator(min_elements: int) -> Any:
-    from torchao.quantization.pt2e import PerChannelMinMaxObserver
+def _annotator(min_elements: int, per_channel: bool) -> Any:
+    from torchao.quantization.pt2e import MinMaxObserver, PerChannelMinMaxObserver
     from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, QuantizationSpec
     from torchao.quantization.pt2e.quantizer import Quantizer as Pt2eQuantizer
+
+    kind, scheme = MinMaxObserver, torch.per_tensor_symmetric
+    if per_channel:
+        kind, scheme = PerChannelMinMaxObserver, torch.per_channel_symmetric
 
     class WeightAnnotator(Pt2eQuantizer):  # type: ignore[misc]
         def annotate(self, model: fx.GraphModule) -> fx.GraphModule:
@@ -60,10 +66,10 @@ def _annotator(min_elements: int) -> Any:
                     continue
                 spec = QuantizationSpec(
                     dtype=torch.int8,
-                    observer_or_fake_quant_ctr=PerChannelMinMaxObserver.with_args(eps=2**-30),
+                    observer_or_fake_quant_ctr=kind.with_args(eps=2**-30),
                     quant_min=-127,
                     quant_max=127,
-                    qscheme=torch.per_channel_symmetric,
+                    qscheme=scheme,
                     ch_axis=channel,
                 )
                 node.meta["quantization_annotation"] = QuantizationAnnotation(

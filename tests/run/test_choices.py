@@ -11,7 +11,8 @@ def test_lists_name_what_exists_and_their_parameters():
     assert quantizers.names[0] == "none"
     assert {"int8-weights", "fp16"} <= set(quantizers.names)
     assert dict(zip(quantizers.names, quantizers, strict=True))["int8-weights"].parameters == {
-        "min_elements": "1024"
+        "min_elements": "1024",
+        "per_channel": "True",
     }
     assert etlab.list_partitioners().names[0] == "none"
     assert "min_elements=1024" in quantizers._repr_html_()
@@ -28,7 +29,10 @@ def test_none_means_nothing():
 
 def test_parameters_are_given_behind_the_name():
     assert parse_choice("a:b=1,c='x y',d=word") == ("a", {"b": 1, "c": "x y", "d": "word"})
-    assert repr(as_quantizer("int8-weights:min_elements=5")) == "Int8Weights(min_elements=5)"
+    assert (
+        repr(as_quantizer("int8-weights:min_elements=5"))
+        == "Int8Weights(min_elements=5, per_channel=True)"
+    )
     with pytest.raises(InvalidArgumentError, match="keyword=value"):
         parse_choice("a:b")
 
