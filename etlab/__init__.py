@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from etlab.inspect.program_file import ProgramFile
     from etlab.inspect.tensor_file import TensorDataFile
     from etlab.magics import load_ipython_extension
+    from etlab.mixed_precision import recommend, sensitivity
     from etlab.run import ExportRun
 
 __version__ = "0.1.0"
@@ -37,6 +38,8 @@ _HOMES = {
     "list_quantizers": "etlab.choices",
     "load": "etlab.inspect.loading",
     "load_ipython_extension": "etlab.magics",
+    "recommend": "etlab.mixed_precision",
+    "sensitivity": "etlab.mixed_precision",
 }
 
 __all__ = [
@@ -53,6 +56,8 @@ __all__ = [
     "list_quantizers",
     "load",
     "load_ipython_extension",
+    "recommend",
+    "sensitivity",
 ]
 
 

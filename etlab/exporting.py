@@ -70,7 +70,7 @@ def export(
     outer = stages.current() or stages.StageListener()
     listener = stages.StageListener(outer.on_start, outer.should_stop, outer.on_part)
     with stages.listen(listener):
-        exported = _export(model, inputs, dynamic_shapes)
+        exported = export_module(model, inputs, dynamic_shapes)
         data = Calibration(calibration, exported, inputs)
         quantized = None
         if chosen is not None:
@@ -103,9 +103,14 @@ def export(
     )
 
 
-def _export(
+def export_module(
     model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any
 ) -> ExportedProgram:
+    """`torch.export`, with a refusal explained.
+
+    Raises:
+        ExportError: `torch.export` refuses the model; the cause is chained.
+    """
     with stages.stage("export"):
 
         def export_whole() -> ExportedProgram:

@@ -2,13 +2,15 @@
 
 import contextlib
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch.export import ExportedProgram
 
+from etlab.errors import NotSupportedError
 from etlab.named import parameters_of
 
 
@@ -31,6 +33,23 @@ class QuantizeRequest:
     dynamic_shapes: Any = None
 
 
+class Switched(Protocol):
+    """A model whose layers can be quantized one by one, in PyTorch.
+
+    Attributes:
+        layers: names of the modules that can, and how many elements their weights have.
+    """
+
+    @property
+    def layers(self) -> Mapping[str, int]:
+        """Names and sizes."""
+
+    def quantized(
+        self, layers: Collection[str], *, others: bool
+    ) -> AbstractContextManager[Callable[..., Any]]:
+        """The model with these layers quantized, and operators that are no layers if `others`."""
+
+
 class Quantizer:
     """A way to make a model smaller or faster at the price of accuracy.
 
@@ -50,6 +69,17 @@ class Quantizer:
     def quantize(self, request: QuantizeRequest) -> ExportedProgram:
         """The quantized model as an exported program, in operators that the runtime has."""
         raise NotImplementedError
+
+    def switched(self, request: QuantizeRequest) -> Switched:
+        """The model with a switch for every layer; quantizers that have it take `keep_float`.
+
+        Raises:
+            NotSupportedError: the quantizer does the same to the whole model.
+        """
+        raise NotSupportedError(
+            f"quantizer '{self.name}' does the same to the whole model: its layers cannot be"
+            " weighed against each other; take int8, int8-dynamic, 8da4w, 8da8w or int4-weights"
+        )
 
     def __repr__(self) -> str:
         """Name and parameters, as `etlab.export(quantizer=...)` takes them in code."""

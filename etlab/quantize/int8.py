@@ -1,10 +1,11 @@
 """Weights and activations as 8-bit integers, with scales measured on data."""
 
 from collections.abc import Collection
+from typing import Any
 
 from torch.export import ExportedProgram
 
-from etlab.quantize.base import Quantizer, QuantizeRequest
+from etlab.quantize.base import Quantizer, QuantizeRequest, Switched
 
 
 class Int8(Quantizer):
@@ -47,8 +48,18 @@ class Int8(Quantizer):
 
     def quantize(self, request: QuantizeRequest) -> ExportedProgram:
         """Calibrate and convert."""
-        from etlab.quantize.pt2e.config import get_symmetric_quantization_config
         from etlab.quantize.pt2e.flow import quantize
+
+        return quantize(request, self._annotating(), steps=self.steps)
+
+    def switched(self, request: QuantizeRequest) -> Switched:
+        """Calibrate once, convert nothing."""
+        from etlab.quantize.pt2e.switches import switched_model
+
+        return switched_model(request, self._annotating(), steps=self.steps)
+
+    def _annotating(self) -> Any:
+        from etlab.quantize.pt2e.config import get_symmetric_quantization_config
         from etlab.quantize.pt2e.quantizer import IntegerQuantizer
 
         config = get_symmetric_quantization_config(
@@ -57,5 +68,4 @@ class Int8(Quantizer):
             weights=self.weights,
             percentile=self.percentile,
         )
-        quantizer = IntegerQuantizer().set_global(config).keep_float(self.keep_float)
-        return quantize(request, quantizer, steps=self.steps)
+        return IntegerQuantizer().set_global(config).keep_float(self.keep_float)

@@ -1,10 +1,11 @@
 """Linear layers and convolutions on 8-bit integers, with activations quantized at run time."""
 
 from collections.abc import Collection
+from typing import Any
 
 from torch.export import ExportedProgram
 
-from etlab.quantize.base import Quantizer, QuantizeRequest
+from etlab.quantize.base import Quantizer, QuantizeRequest, Switched
 
 
 class Int8Dynamic(Quantizer):
@@ -36,12 +37,21 @@ class Int8Dynamic(Quantizer):
 
     def quantize(self, request: QuantizeRequest) -> ExportedProgram:
         """Convert; the observers of weights see them in one run."""
-        from etlab.quantize.pt2e.config import get_symmetric_quantization_config
         from etlab.quantize.pt2e.flow import quantize
+
+        return quantize(request, self._annotating(), steps=1)
+
+    def switched(self, request: QuantizeRequest) -> Switched:
+        """Look at the weights once, convert nothing."""
+        from etlab.quantize.pt2e.switches import switched_model
+
+        return switched_model(request, self._annotating(), steps=1)
+
+    def _annotating(self) -> Any:
+        from etlab.quantize.pt2e.config import get_symmetric_quantization_config
         from etlab.quantize.pt2e.quantizer import IntegerQuantizer
 
         config = get_symmetric_quantization_config(
             is_per_channel=self.per_channel, is_dynamic=True, weights=self.weights
         )
-        quantizer = IntegerQuantizer().set_global(config).keep_float(self.keep_float)
-        return quantize(request, quantizer, steps=1)
+        return IntegerQuantizer().set_global(config).keep_float(self.keep_float)

@@ -1,10 +1,11 @@
 """Linear layers with 8-bit weights, and activations quantized row by row at run time."""
 
 from collections.abc import Collection
+from typing import Any
 
 from torch.export import ExportedProgram
 
-from etlab.quantize.base import Quantizer, QuantizeRequest
+from etlab.quantize.base import Quantizer, QuantizeRequest, Switched
 
 
 class Int8DynamicInt8(Quantizer):
@@ -42,9 +43,20 @@ class Int8DynamicInt8(Quantizer):
 
     def quantize(self, request: QuantizeRequest) -> ExportedProgram:
         """Quantize a copy of the model, and export it."""
-        from etlab.quantize.intx.flow import Scheme, quantize
+        from etlab.quantize.intx.flow import quantize
 
-        scheme = Scheme(
+        return quantize(request, self._scheme())
+
+    def switched(self, request: QuantizeRequest) -> Switched:
+        """Copies of the model, made when they are asked for."""
+        from etlab.quantize.intx.switches import switched_weights
+
+        return switched_weights(request, self._scheme())
+
+    def _scheme(self) -> Any:
+        from etlab.quantize.intx.flow import Scheme
+
+        return Scheme(
             bits=8,
             group_size=self.group_size,
             scales=self.scales,
@@ -53,4 +65,3 @@ class Int8DynamicInt8(Quantizer):
             embedding_group_size=self.embedding_group_size,
             keep_float=self.keep_float,
         )
-        return quantize(request, scheme)

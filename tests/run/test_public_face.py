@@ -21,6 +21,8 @@ def test_public_names():
         "list_quantizers",
         "load",
         "load_ipython_extension",
+        "recommend",
+        "sensitivity",
     ]
     for name in etlab.__all__:
         assert getattr(etlab, name) is not None
