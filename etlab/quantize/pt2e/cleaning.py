@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from etlab.quantize.pt2e.constants import constant_of, new_constant
+from etlab.quantize.pt2e.constants import constant_of, new_constant, state_of
 from etlab.quantize.pt2e.rules import (
     ARITHMETIC,
     CONVOLUTIONS,
@@ -160,10 +160,10 @@ def fold_batch_norms(model: fx.GraphModule) -> fx.GraphModule:
     Only where the layer's result goes nowhere else and the norm's axis is the layer's output
     channel. Folded weights are new tensors, so layers that share one each get their own.
     """
-    changed = False
+    changed, state = False, state_of(model.graph)
     for norm in list(model.graph.nodes):
         if norm.target in NORMS and not norm.args[5]:
-            changed |= _fold(model, norm)
+            changed |= _fold(model, norm, state)
     if changed:
         model.graph.eliminate_dead_code()
         model.delete_all_unused_submodules()
@@ -171,14 +171,15 @@ def fold_batch_norms(model: fx.GraphModule) -> fx.GraphModule:
     return model
 
 
-def _fold(model: fx.GraphModule, norm: fx.Node) -> bool:
+def _fold(model: fx.GraphModule, norm: fx.Node, state: set[str]) -> bool:
     layer: Any = norm.args[0]
     if layer.target not in (*LINEAR, *CONVOLUTIONS, *TRANSPOSED) or len(layer.users) != 1:
         return False
     is_channel_axis = layer.target not in LINEAR or layer.meta["val"].dim() == 2
     bias = layer.args[2] if len(layer.args) > 2 else None
     needed = [layer.args[1], bias, *norm.args[1:5]]
-    if not is_channel_axis or not all(n is None or n.op == "get_attr" for n in needed):
+    read = [node for node in needed if node is not None]
+    if not is_channel_axis or any(n.op != "get_attr" or str(n.target) in state for n in read):
         return False
     weight, offset, *rest = (None if n is None else constant_of(model, n).double() for n in needed)
     gamma, beta, mean, variance = rest

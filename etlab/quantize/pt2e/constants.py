@@ -15,6 +15,23 @@ def constant_of(model: fx.GraphModule, node: fx.Node) -> torch.Tensor:
     return tensor
 
 
+def state_of(graph: fx.Graph) -> set[str]:
+    """Names of buffers that a run writes into: no constants, whatever they hold now."""
+    names = set()
+    for node in graph.nodes:
+        schema = getattr(node.target, "_schema", None)
+        if schema is None or not schema.is_mutable:
+            continue
+        for argument, value in zip(schema.arguments, node.args, strict=False):
+            if argument.alias_info is None or not argument.alias_info.is_write:
+                continue
+            while isinstance(value, fx.Node) and value.op == "call_function" and value.args:
+                value = value.args[0]  # through views
+            if isinstance(value, fx.Node) and value.op == "get_attr":
+                names.add(str(value.target))
+    return names
+
+
 def new_constant(
     model: fx.GraphModule,
     value: torch.Tensor,

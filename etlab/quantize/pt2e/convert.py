@@ -10,7 +10,7 @@ from torch.fx.traceback import NodeSource, NodeSourceAction
 
 from etlab.errors import LoweringError
 from etlab.quantize.base import quiet_imports
-from etlab.quantize.pt2e.constants import constant_of, drop_unused, new_constant
+from etlab.quantize.pt2e.constants import constant_of, drop_unused, new_constant, state_of
 from etlab.quantize.pt2e.rules import PRODUCTS
 from etlab.quantize.pt2e.training import fold_trained_norms
 
@@ -67,6 +67,7 @@ def convert_pt2e(model: fx.GraphModule) -> fx.GraphModule:
     observers = [name for name, node in called.items() if _observer_of(model, node) is not None]
     fold_trained_norms(model, _observer_of)
     _end_dropout(model)
+    state = state_of(model.graph)
     observed = {n: o for n in model.graph.nodes if (o := _observer_of(model, n)) is not None}
     chosen = {
         node: _choose(node, observer)
@@ -80,7 +81,7 @@ def convert_pt2e(model: fx.GraphModule) -> fx.GraphModule:
             observer.convert(model, node)
         elif node not in chosen:
             _replace(node, _at_run_time(model.graph, node, observer))
-        elif node.args[0].op == "get_attr":
+        elif node.args[0].op == "get_attr" and str(node.args[0].target) not in state:
             _replace(node, _constant(model, node, chosen[node]))
         else:
             _replace(node, _fixed(model, node, chosen[node]))

@@ -1,6 +1,7 @@
 """From an exported program to a quantized one: prepare, calibrate, convert, export again."""
 
-from collections.abc import Iterable, Sized
+import contextlib
+from collections.abc import Iterable, Iterator, Sized
 from itertools import islice
 from typing import Any
 
@@ -87,7 +88,7 @@ def calibrate(
     """Show the observers of a prepared model what its values are.
 
     Args:
-        prepared: a model with observers.
+        prepared: a model with observers; state that its samples leave behind is undone.
         samples: tuples of arguments.
         steps: how many samples are enough; None takes all.
 
@@ -97,9 +98,23 @@ def calibrate(
     total = len(samples) if isinstance(samples, Sized) else None
     if steps is not None:
         total = steps if total is None else min(steps, total)
-    with torch.no_grad():
+    with torch.no_grad(), kept_state(prepared):
         for sample in stages.parts("calibrate", islice(samples, steps), total):
             prepared(*sample)
+
+
+@contextlib.contextmanager
+def kept_state(model: fx.GraphModule) -> Iterator[None]:
+    """Give the model's own buffers their values back: a stateful model writes into them."""
+    names = {str(node.target) for node in model.graph.nodes if node.op == "get_attr"}
+    buffers = {name: value for name, value in model.named_buffers() if name in names}
+    before = {name: value.clone() for name, value in buffers.items()}
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for name, value in buffers.items():
+                value.copy_(before[name])
 
 
 def export_quantized(converted: fx.GraphModule, request: QuantizeRequest) -> ExportedProgram:

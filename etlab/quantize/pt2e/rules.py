@@ -14,6 +14,7 @@ from torch import fx
 
 from etlab.quantize.base import quiet_imports
 from etlab.quantize.pt2e.config import QuantizationConfig, with_channels
+from etlab.quantize.pt2e.constants import state_of
 
 with quiet_imports():
     from torchao.quantization.pt2e.quantizer import (
@@ -84,11 +85,12 @@ def annotate(graph: fx.Graph, config_of: ConfigOf) -> None:
         graph: of `torch.export`, before decomposition; see `cleaning.py`.
         config_of: the configuration of a node; None leaves it in float.
     """
+    state = state_of(graph)
     for node in graph.nodes:
         if node.op != "call_function" or ANNOTATION in node.meta:
             continue
         config = config_of(node)
-        if config is None:
+        if config is None or (node.target in PRODUCTS and not _is_layer(node, state)):
             continue
         if config.input_activation is not None and config.input_activation.is_dynamic:
             _annotate_dynamic(node, config)
@@ -99,7 +101,7 @@ def annotate(graph: fx.Graph, config_of: ConfigOf) -> None:
 def _annotate_dynamic(node: fx.Node, config: QuantizationConfig) -> None:
     """Layers whose inputs are quantized at run time; XNNPACK has no depthwise or transposed one."""
     target: Any = node.target
-    if target not in (*LINEAR, *CONVOLUTIONS) or not _is_layer(node):
+    if target not in (*LINEAR, *CONVOLUTIONS):
         return
     if target in CONVOLUTIONS and (_rank(node.args[1]) != 4 or _argument(node, 6, "groups", 1) > 1):
         return
@@ -109,9 +111,8 @@ def _annotate_dynamic(node: fx.Node, config: QuantizationConfig) -> None:
 def _annotate_static(node: fx.Node, config: QuantizationConfig, config_of: ConfigOf) -> None:
     target: Any = node.target
     if target in PRODUCTS:
-        if _is_layer(node):
-            _annotate_layer(node, config)
-            _annotate_result(_last_of_pattern(node, config, config_of), config)
+        _annotate_layer(node, config)
+        _annotate_result(_last_of_pattern(node, config, config_of), config)
     elif not is_quantizable(node):
         return
     elif target in ARITHMETIC:
@@ -131,10 +132,11 @@ def _annotate_static(node: fx.Node, config: QuantizationConfig, config_of: Confi
         _share(node)
 
 
-def _is_layer(node: fx.Node) -> bool:
+def _is_layer(node: fx.Node, state: set[str]) -> bool:
     """Whether a product is of an activation and a constant weight."""
     source, weight = node.args[:2]
     is_constant = isinstance(weight, fx.Node) and weight.op == "get_attr"
+    is_constant = is_constant and str(weight.target) not in state  # type: ignore[union-attr]
     return is_constant and all(map(is_quantizable, (node, source, weight)))
 
 

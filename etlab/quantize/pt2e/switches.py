@@ -9,7 +9,8 @@ import torch
 from torch import fx, nn
 
 from etlab.quantize.base import QuantizeRequest, quiet_imports
-from etlab.quantize.pt2e.flow import calibrate, prepare_pt2e
+from etlab.quantize.pt2e.constants import state_of
+from etlab.quantize.pt2e.flow import calibrate, kept_state, prepare_pt2e
 from etlab.quantize.pt2e.quantizer import modules_around
 from etlab.quantize.pt2e.rules import ANNOTATION, FUSED, NORMS, PRODUCTS
 
@@ -108,7 +109,7 @@ class SwitchedModel:
     """
 
     layers: dict[str, int]
-    call: Callable[..., Any]
+    call: fx.GraphModule
     _chosen: _Chosen = field(default_factory=_Chosen)
 
     @contextmanager
@@ -116,7 +117,7 @@ class SwitchedModel:
         """The model with these layers quantized, and what is no layer if `others`."""
         self._chosen.layers, self._chosen.others = frozenset(layers), others
         try:
-            with torch.no_grad():
+            with torch.no_grad(), kept_state(self.call):
                 yield self.call
         finally:
             self._chosen.layers, self._chosen.others = frozenset(), False
@@ -134,7 +135,7 @@ def switched_model(
     """
     model = prepare_pt2e(request.exported.module(), quantizer)
     calibrate(model, request.calibration, steps=steps)
-    chosen = _Chosen()
+    chosen, state = _Chosen(), state_of(model.graph)
     layers: dict[str, int] = {}
     for number, node in enumerate(list(model.graph.nodes)):
         observer = getattr(model, str(node.target), None) if node.op == "call_module" else None
@@ -142,7 +143,7 @@ def switched_model(
             continue
         source: Any = node.args[0]
         names, serves_others = _served(node)
-        is_constant = source.op == "get_attr"
+        is_constant = source.op == "get_attr" and str(source.target) not in state
         if is_constant:
             for user in node.users:
                 if user.target in PRODUCTS and user.args[1] is node:
