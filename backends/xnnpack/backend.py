@@ -16,9 +16,25 @@ from etlab.exir.partition.backend import BackendDetails, PreprocessResult
 from etlab.exir.partition.compile_spec import CompileSpec
 from etlab.exir.specs import Bounds
 
+_PRODUCT = (
+    "its bias is rounded to an integer and its sum scaled once; PT2E adds and rounds in float"
+)
+_ROWS = "rows that are quantized at run time have a scale each; PT2E has one for all of them"
+_SUM = "it adds in fixed point and rounds half up; PT2E adds floats and rounds half to even"
+DIFFERENCES = {
+    **dict.fromkeys(("Conv2d", "DepthwiseConv2d", "ConvTranspose2d"), _PRODUCT),
+    "FullyConnected": f"{_PRODUCT}; {_ROWS}",
+    **dict.fromkeys(("Add", "Subtract"), _SUM),
+    "Multiply": "it scales the exact product once; PT2E multiplies rounded floats",
+    "GlobalAvgPooling2d": "it scales the exact sum once; PT2E averages floats",
+    "LeakyReLU": "it multiplies in fixed point and rounds half up",
+}
+
 
 class XnnpackBackend(BackendDetails):
     """Writes payloads that ExecuTorch's XNNPACK delegate runs."""
+
+    differences = DIFFERENCES
 
     @staticmethod
     def preprocess(

@@ -9,15 +9,23 @@ import torch
 
 from etlab.errors import EtlabError, InterruptedExecutionError
 from etlab.exir import stages
+from etlab.exir.partition.registry import backend_class
 from etlab.numerics.alignment import align
 from etlab.numerics.distances import count_steps, distances
 from etlab.numerics.layers import Closeness, Comparison, LayerRow, combine
 from etlab.numerics.metrics import metric
 from etlab.numerics.operators import QUANTIZE, Operator, reads_quantized_rows
 from etlab.numerics.parts import ProgramParts
-from etlab.numerics.program_values import ProgramValues, Runner, native_runner, official_runner
+from etlab.numerics.program_values import (
+    ProgramValues,
+    Runner,
+    is_same,
+    native_runner,
+    official_runner,
+)
 from etlab.numerics.recording import Recorder, Recording, module_outputs, record_modules
 from etlab.numerics.simulation import Simulator
+from etlab.numerics.sites import Site
 from etlab.numerics.subject import File, Subject
 
 _RUNNERS: dict[str, Any] = {"native": native_runner, "official": official_runner}
@@ -130,6 +138,15 @@ class LayerComparison:
                 return left, self._as_floats(pair.node, right)
         return None
 
+    def note(self, path: str) -> str:
+        """What the reader of a path's rows should know."""
+        equal, total = self.modules_equal
+        if path == "exported" and total:
+            return f"{equal} of {total} modules equal the exported program to the bit"
+        if path in self._programs and self._programs[path].changes_outputs:
+            return "the program returns something else while its tensors are handed out"
+        return ""
+
     def rows(self) -> tuple[LayerRow, ...]:
         """One row an operator and path, of all samples so far."""
         found = []
@@ -172,7 +189,18 @@ class LayerComparison:
             local,
             reason,
             why,
+            known_reason=self._known_reason(site, local, kind),
         )
+
+    def _known_reason(self, site: Site | None, local: Closeness | None, kind: Comparison) -> str:
+        """What the backend says of a step whose integers are not all PT2E's."""
+        if site is None or local is None or not self._is_pt2e or self.reference != "quantized":
+            return ""
+        is_equal = local.steps is not None and local.steps.equal == local.steps.total
+        lowered = self._run.delegated.edge_graph().submodules.get(site.part)
+        if is_equal or kind not in ("integers", "rows") or lowered is None:
+            return ""
+        return backend_class(lowered.backend_id).differences.get(site.kind, "")
 
     def _why_not(self, path: str, operator: Operator) -> str:
         if path in self.failures:
@@ -210,7 +238,7 @@ class LayerComparison:
             exported = self._exported.run(sample).computed
         if self.reference == "eager":
             modules = record_modules(self._run.model, sample, self._modules)
-            equal = sum(_same(exported[name], value) for name, value in modules.items())
+            equal = sum(is_same(exported[name], value) for name, value in modules.items())
             self.modules_equal = (equal, len(modules))
             self._from_modules = modules
             exported = {**exported, **modules}
@@ -361,12 +389,6 @@ class LayerComparison:
 def _first(value: Any) -> Any:
     """The first of several results."""
     return value[0] if isinstance(value, list | tuple) and value else value
-
-
-def _same(left: Any, right: torch.Tensor) -> bool:
-    return isinstance(left, torch.Tensor) and bool(
-        torch.equal(torch.nan_to_num(left), torch.nan_to_num(right))
-    )
 
 
 def _with_data(runner: Any, tensor_data: tuple[bytes, ...]) -> Runner:

@@ -121,8 +121,6 @@ def compare_layers(
         for sample in samples:
             session.add(sample)
         rows = session.rows()
-        equal, total = session.modules_equal
-    note = f"{equal} of {total} modules equal the exported program to the bit" if total else ""
     alignment = session.alignment
     lowered = run.quantized or run.exported
     nodes = {node.name: node for node in lowered.graph.nodes}
@@ -149,7 +147,7 @@ def compare_layers(
             path,
             [row for row in rows if row.path == path],
             len(samples),
-            note if path == "exported" else "",
+            session.note(path),
         )
         for path in names
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from etlab import display
 from etlab.errors import EtlabError, InvalidArgumentError
 from etlab.numerics.depth_plot import depth_plot
-from etlab.numerics.layers import Closeness, Coverage, LayerRow
+from etlab.numerics.layers import Closeness, Coverage, LayerRow, StepCounts
 from etlab.numerics.metrics import metric
 
 if TYPE_CHECKING:
@@ -229,6 +229,34 @@ class LayerReport:
 
         return pandas.DataFrame([_record(row, self.metrics) for row in self.rows])
 
+    def steps_by_kind(self) -> "pandas.DataFrame":
+        """How far integers are apart, each step on the reference's inputs, by what computes them.
+
+        One row a path and kind: how many operators, the shares of elements that are equal, off by
+        one and off by more, and the known reason.
+        """
+        import pandas
+
+        groups: dict[tuple[str, str], list[LayerRow]] = {}
+        for row in self.rows:
+            if row.local is not None and row.local.steps is not None:
+                groups.setdefault((row.path, row.computed_by), []).append(row)
+        records = []
+        for (path, kind), rows in groups.items():
+            steps = sum((r.local.steps for r in rows if r.local and r.local.steps), StepCounts())
+            records.append(
+                {
+                    "path": path,
+                    "computed by": kind,
+                    "operators": len(rows),
+                    "equal": steps.share_equal,
+                    "off by one": steps.one / max(1, steps.total),
+                    "off by more": steps.more / max(1, steps.total),
+                    "reason": next((r.known_reason for r in rows if r.known_reason), ""),
+                }
+            )
+        return pandas.DataFrame(records)
+
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         shown = [metric(name) for name in self.metrics]
         columns = ["path", "operator", "module", "source", "computed by"]
@@ -316,6 +344,7 @@ def _record(row: LayerRow, metrics: tuple[str, ...]) -> dict[str, Any]:
         steps = None if found is None else found.steps
         for name in ("equal", "one", "more"):
             record[f"{prefix}steps_{name}"] = None if steps is None else getattr(steps, name)
+    record["known_reason"] = row.known_reason
     record["worst_sample"] = None if row.accumulated is None else row.accumulated.worst_sample
     record["diverges"] = row.diverges
     record["reason"] = row.reason

@@ -104,6 +104,8 @@ class LayerRow:
         reason: why `accumulated` is None.
         local_reason: why `local` is None.
         arriving: the largest relative difference of the operators before it.
+        known_reason: in what the backend's arithmetic differs from PT2E's simulation there, where
+            it does and integers are not all equal.
     """
 
     path: str
@@ -122,6 +124,7 @@ class LayerRow:
     reason: str = ""
     local_reason: str = ""
     arriving: float = 0.0
+    known_reason: str = ""
 
     @property
     def diverges(self) -> bool:

@@ -56,6 +56,7 @@ class ProgramValues:
         self._calls: list[LocalCall] = []
         self._excerpts: Call | None = None
         self.local_reasons: dict[str, str] = {}
+        self.changes_outputs: bool | None = None  # by handing out more; None before the first run
 
     def __enter__(self) -> Self:
         """The object itself."""
@@ -80,6 +81,11 @@ class ProgramValues:
             self._tapped = self._opened.enter_context(self._runner(content))
         outputs = self._tapped("forward", flatten_arguments(sample))
         taps = outputs[len(outputs) - len(sites) :]
+        if self.changes_outputs is None:
+            with self._runner(self._alignment.parts.tapped([])) as plain:
+                own = plain("forward", flatten_arguments(sample))
+            pairs = zip(own, outputs, strict=False)
+            self.changes_outputs = not all(is_same(left, right) for left, right in pairs)
         return {
             site.node: tap if site.value is not None else _logical(site, tap)
             for site, tap in zip(sites, taps, strict=True)
@@ -109,6 +115,15 @@ class ProgramValues:
                 continue
             found[one.site.node] = _logical(one.site, result)
         return found
+
+
+def is_same(left: Any, right: Any) -> bool:
+    """Whether two results are the same bits; NaN equals NaN."""
+    if not isinstance(left, torch.Tensor) or not isinstance(right, torch.Tensor):
+        return bool(left == right)
+    return left.shape == right.shape and torch.equal(
+        torch.nan_to_num(left, nan=0.25), torch.nan_to_num(right, nan=0.25)
+    )
 
 
 def local_calls(alignment: Alignment) -> tuple[list[LocalCall], dict[str, str]]:

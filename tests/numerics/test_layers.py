@@ -7,6 +7,7 @@ from numerics.quantized_models import Residual, residual_run, samples
 import etlab
 from etlab.errors import InvalidArgumentError
 from etlab.numerics import StepCounts, compare_layers
+from etlab.numerics.comparison import LayerComparison
 from etlab.numerics.layer_report import LayerCheckError
 from etlab.numerics.operators import operators_of
 from etlab.numerics.recording import Recorder, module_outputs, record_modules
@@ -244,3 +245,48 @@ def test_models_of_pytorch_modules_only_name_their_lines():
     run = etlab.export(Residual().eval(), samples(1)[0])
     report = compare_layers(run, samples(1), paths=["native"])
     assert all(row.source.startswith("quantized_models.py:") for row in report if row.line)
+
+
+def test_steps_are_counted_by_what_computes_them_with_the_known_reason(integer_report):
+    frame = integer_report.steps_by_kind().set_index("computed by")
+    assert frame.operators.sum() == sum(row.local is not None for row in integer_report)
+    shares = frame[["equal", "off by one", "off by more"]]
+    assert shares.sum(axis=1).tolist() == pytest.approx([1.0] * len(frame))
+    for kind, row in frame.iterrows():
+        has_reason = kind in ("Conv2d", "DepthwiseConv2d", "FullyConnected", "Add")
+        assert bool(row.reason) == (has_reason and row.equal < 1.0)
+
+
+def test_handing_out_tensors_changes_no_output(integer_run):
+    with LayerComparison(
+        integer_run,
+        reference="quantized",
+        paths=["native"],
+        metrics=["sqnr_db"],
+        local=False,
+        file=integer_run.file,
+    ) as session:
+        session.add(samples(1)[0])
+        assert session.note("native") == ""
+        session._programs["native"].changes_outputs = True
+        assert "returns something else" in session.note("native")
+
+
+def test_a_step_that_needs_other_delegates_runs_alone_with_parts_of_them():
+    class Masked(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.query, self.key = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+
+        def forward(self, x, mask):
+            x = torch.nn.functional.layer_norm(x, (8,))
+            query, key = self.query(x).unsqueeze(1), self.key(x).unsqueeze(1)
+            return torch.nn.functional.scaled_dot_product_attention(query, key, query, mask)
+
+    sample = (torch.rand(2, 5, 8), torch.rand(2, 1, 1, 5))
+    run = etlab.export(Masked().eval(), sample, partitioner="xnnpack")
+    report = compare_layers(run, [sample], paths=["native"])
+    row = report.row("scaled_dot_product_attention", "native")
+    assert row.local is not None, row.local_reason
+    assert row.local.relative < 1e-5

@@ -1,8 +1,8 @@
 """What a backend is at compile time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.export import ExportedProgram
@@ -62,7 +62,14 @@ class PreprocessResult:
 
 
 class BackendDetails:
-    """A backend's compiler: a subclass implements `preprocess`, its name is the backend's id."""
+    """A backend's compiler: a subclass implements `preprocess`, its name is the backend's id.
+
+    Attributes:
+        differences: in what its integers differ from PT2E's simulation, by the kind of its nodes;
+            for reports.
+    """
+
+    differences: ClassVar[Mapping[str, str]] = {}
 
     @staticmethod
     def preprocess(
