@@ -10,9 +10,12 @@ using etlab::DepthwiseRow;
 using etlab::ImageKernels;
 using etlab::ImagePanel;
 
-// Tiles of one vector have more rows: there would be too few sums to hide the latency of an addition.
-constexpr int rows_of_tile(int vectors) { return vectors == 1 ? 2 * kTileRows : kTileRows; }
+// Tiles of fewer vectors have more rows, so that as many sums hide the latency of an addition.
 constexpr int kMostRows = 2 * kTileRows;
+constexpr int rows_of_tile(int vectors) {
+  const int rows = kTileRows * kPanelVectors / vectors;
+  return rows < kMostRows ? rows : kMostRows;
+}
 
 template <int rows, int vectors>
 ETLAB_INLINE void finish_tile(const ImagePanel& p, float* c, F (&sum)[rows][vectors], Tail tail) {
