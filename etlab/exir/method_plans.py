@@ -1,6 +1,6 @@
 """From edge graphs to schedules with their memory, for all methods of a program together.
 
-schedule (out variants)  ->  casts  ->  layouts  ->  views  ->  memory plan
+schedule (out variants)  ->  casts  ->  layouts  ->  views  ->  in-place results  ->  memory plan
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,6 +19,7 @@ from etlab.exir.memory.planning import (
 )
 from etlab.exir.memory.shared_state import place_shared_state
 from etlab.exir.official_limits import warn_of_limits
+from etlab.exir.reuse import reuse_in_place
 from etlab.exir.schedule import Schedule, resolve_labels
 from etlab.exir.to_out import schedule_method
 from etlab.exir.views import elide_views, protect_writes
@@ -53,7 +54,7 @@ def plan_methods(
     shared = None
     if sharing:
         alignment = max(config.planning_of(name).alignment for name in sharing)
-        shared = place_shared_state((schedules[name] for name in sharing), alignment)
+        shared = place_shared_state([schedules[name] for name in sharing], alignment)
     memory = {
         name: plan_memory(schedule, config.planning_of(name), shared if name in sharing else None)
         for name, schedule in schedules.items()
@@ -84,4 +85,6 @@ def _schedule(
         elide_views(schedule)
     protect_writes(schedule)
     resolve_labels(schedule)
+    if config.planning_of(name).reuse_in_place:
+        reuse_in_place(schedule)
     return schedule

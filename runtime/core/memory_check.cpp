@@ -78,7 +78,9 @@ class MemoryCheck : public RunWatch {
     if (uses.kind != Kind::kPlain) return;
     for (const size_t result : uses.writes) {
       for (const size_t value : uses.reads) {
-        const bool is_over = in_arena(result) && bytes_of(result).overlaps(bytes_of(value));
+        const bool is_same = uses.may_overwrite && is_laid_out_alike(result, value);
+        const bool is_over =
+            in_arena(result) && !is_same && bytes_of(result).overlaps(bytes_of(value));
         ETLAB_CHECK(!is_over, kInvalidProgram, "memory plan: the result, value ", result,
                     ", is written over value ", value, ", which the same instruction reads");
       }
@@ -131,6 +133,14 @@ class MemoryCheck : public RunWatch {
   const Tensor* tensor(size_t value) const {
     Tensor* const* slot = values_.at(value).get_if<Tensor*>();
     return slot == nullptr ? nullptr : *slot;
+  }
+  // Whether element i of both lies at the same place.
+  bool is_laid_out_alike(size_t first, size_t second) const {
+    const Tensor* one = tensor(first);
+    const Tensor* other = tensor(second);
+    if (one == nullptr || other == nullptr || one->raw() != other->raw()) return false;
+    const bool is_static = one->dynamism() == ShapeDynamism::kStatic;
+    return one->type() == other->type() && (!is_static || one->has_same_layout(*other));
   }
   Bytes bytes_of(size_t value) const {
     const Tensor* found = tensor(value);

@@ -1,10 +1,13 @@
 #include "runtime/core/value_uses.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <string>
 
 #include "runtime/core/checked.h"
 #include "runtime/core/delegate_outputs.h"
+#include "runtime/core/method_meta.h"
 #include "runtime/schema/program_generated.h"
 
 namespace etlab {
@@ -31,6 +34,30 @@ std::string_view name_of(const schema::ExecutionPlan& plan, int32_t op) {
   return plan.operators()->Get(static_cast<uint32_t>(op))->name()->string_view();
 }
 
+// Operators whose result may lie exactly where an input lies: they read an element of it before they
+// write that element, and never again. Sorted.
+constexpr std::array<std::string_view, 69> kElementByElement = {
+    "aten::abs.out", "aten::acos.out", "aten::acosh.out", "aten::add.Scalar_out",
+    "aten::add.out", "aten::asin.out", "aten::asinh.out", "aten::atan.out", "aten::atan2.out",
+    "aten::atanh.out", "aten::bitwise_and.Tensor_out", "aten::bitwise_not.out",
+    "aten::bitwise_or.Tensor_out", "aten::bitwise_xor.Tensor_out", "aten::ceil.out",
+    "aten::clamp.out", "aten::cos.out", "aten::cosh.out", "aten::div.Scalar_mode_out",
+    "aten::div.Scalar_out", "aten::div.out", "aten::div.out_mode", "aten::elu.out",
+    "aten::erf.out", "aten::exp.out", "aten::expm1.out", "aten::floor.out",
+    "aten::floor_divide.out", "aten::fmod.Scalar_out", "aten::fmod.Tensor_out",
+    "aten::gelu.out", "aten::hardtanh.out", "aten::leaky_relu.out", "aten::log.out",
+    "aten::log10.out", "aten::log1p.out", "aten::log2.out", "aten::logical_and.out",
+    "aten::logical_not.out", "aten::logical_or.out", "aten::logical_xor.out", "aten::logit.out",
+    "aten::masked_fill.Scalar_out", "aten::maximum.out", "aten::minimum.out",
+    "aten::mul.Scalar_out", "aten::mul.out", "aten::neg.out", "aten::pow.Scalar_out",
+    "aten::pow.Tensor_Scalar_out", "aten::pow.Tensor_Tensor_out", "aten::reciprocal.out",
+    "aten::relu.out", "aten::remainder.Scalar_out", "aten::remainder.Tensor_out",
+    "aten::round.out", "aten::rsqrt.out", "aten::rsub.Scalar_out", "aten::sigmoid.out",
+    "aten::sign.out", "aten::sin.out", "aten::sinh.out", "aten::sqrt.out",
+    "aten::sub.Scalar_out", "aten::sub.out", "aten::tan.out", "aten::tanh.out",
+    "aten::trunc.out", "aten::where.self_out",
+};
+
 InstructionUses::Kind kind_of(std::string_view name) {
   if (name == "executorch_prim::et_view") return InstructionUses::Kind::kView;
   // torch marks operators that update their first argument with an underscore.
@@ -43,6 +70,9 @@ InstructionUses uses_of(const schema::ExecutionPlan& plan, const schema::KernelC
   InstructionUses uses;
   const std::string_view name = name_of(plan, call.op_index());
   uses.kind = kind_of(name);
+  const std::string full_name = operator_name(plan, static_cast<size_t>(call.op_index()));
+  uses.may_overwrite =
+      std::binary_search(kElementByElement.begin(), kElementByElement.end(), full_name);
   const auto number = static_cast<uint32_t>(count(call.args()));
   if (number == 0) return uses;
   if (name == kCopyIndex && number > 2) uses.row = static_cast<size_t>(call.args()->Get(2));

@@ -17,6 +17,7 @@ struct InstructionUses {
     kView,       // its result looks into its first value
   };
   Kind kind = Kind::kPlain;
+  bool may_overwrite = false;  // a result may lie exactly where something it reads lies
   static constexpr size_t kNoRow = static_cast<size_t>(-1);
   std::vector<size_t> reads;
   std::vector<size_t> writes;

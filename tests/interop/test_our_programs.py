@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 import torch
 from exir.lowering import lower
+from exir.memory.elementwise import program_of
 from interop.models import BEYOND_OFFICIAL, CONTROL_FLOW, MODELS
-from interop.official import flatten, run_official_repeatedly
+from interop.official import flatten, run_official, run_official_repeatedly
 from torch import nn
 
 from etlab.exir.memory import Memory, MemoryPlanningPass, list_planners
+from etlab.exir.reuse import ELEMENT_BY_ELEMENT
 from etlab.testing import assert_same
 
 ALL = {**MODELS, **CONTROL_FLOW, **BEYOND_OFFICIAL}
@@ -93,3 +95,15 @@ def test_constant_methods_answer_in_both_runtimes() -> None:
         assert method is not None
         for outputs in (run_official_repeatedly(program, [()], name)[0], method.execute([])):
             _compare([list(outputs)], [flatten(value)], name)
+
+
+def test_the_official_kernels_may_write_over_their_inputs() -> None:
+    wrong = []
+    for name in sorted(ELEMENT_BY_ELEMENT):
+        module, inputs = program_of(name)
+        apart = MemoryPlanningPass(reuse_in_place=False)
+        expected = run_official(lower(module, *inputs, memory_planning_pass=apart).buffer, inputs)
+        outputs = run_official(lower(module, *inputs).buffer, inputs)
+        if not torch.equal(outputs[0].nan_to_num(7), expected[0].nan_to_num(7)):
+            wrong.append(name)
+    assert wrong == []

@@ -77,10 +77,11 @@ class _Reader:
             name = operator_name(self._plan, call.op_index)
             arguments = self._flat(call.args or ())
             written = self._flat((call.args or ())[-1:])
-            for index in arguments:
-                if index not in written:
-                    self._touch(index, step, "", source)
+            read = [index for index in arguments if index not in written]
+            for index in read:
+                self._touch(index, step, "", source)
             for index in written:
+                self._take_over(index, read)
                 self._touch(index, step, name, source)
             return name
         if isinstance(call, schema.DelegateCall):
@@ -106,6 +107,16 @@ class _Reader:
             else:
                 result.append(index)
         return result
+
+    def _take_over(self, index: int, read: list[int]) -> None:
+        """Let a result that lies where an argument lies be another name of the argument."""
+        for other in read:
+            tenant = self._known.get(other)
+            if index not in self._known and tenant is not None:
+                result = self._values[index]
+                place = result.allocation_info if isinstance(result, schema.Tensor) else None
+                if place and tenant.place == (place.memory_id, place.memory_offset):
+                    self._known[index] = tenant
 
     def _touch(self, index: int, step: int, writer: str, source: str) -> None:
         """Note a use of a value; `writer` is empty when it is only read."""

@@ -1,7 +1,7 @@
 """A memory plan: where each tensor of a method lies in its arenas, and when it is alive."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -114,7 +114,7 @@ class MemoryPlan:
     @cached_property
     def live_bytes(self) -> tuple[int, ...]:
         """Bytes alive at each step."""
-        return self._live_bytes(self.tensors)
+        return self.live_bytes_of(self.tensors)
 
     @property
     def peak_step(self) -> int:
@@ -171,11 +171,15 @@ class MemoryPlan:
         live = (item for item in self.tensors if item.first_use <= step <= item.last_use)
         return tuple(sorted(live, key=lambda item: (item.memory_id, item.offset, item.id)))
 
-    def _live_bytes(self, tensors: Iterable[PlannedTensor]) -> tuple[int, ...]:
+    def live_bytes_of(
+        self, tensors: Sequence[PlannedTensor], nbytes: Sequence[int] | None = None
+    ) -> tuple[int, ...]:
+        """Bytes alive at each step of some tensors, or of as many of other sizes."""
         change: defaultdict[int, int] = defaultdict(int)
-        for tensor in tensors:
-            change[tensor.first_use] += tensor.nbytes
-            change[tensor.last_use + 1] -= tensor.nbytes
+        sizes = nbytes if nbytes is not None else [tensor.nbytes for tensor in tensors]
+        for tensor, size in zip(tensors, sizes, strict=True):
+            change[tensor.first_use] += size
+            change[tensor.last_use + 1] -= size
         return tuple(accumulate(change[step] for step in range(max(len(self.steps), 1))))
 
     def _arena(self, memory_id: int) -> Arena:
@@ -191,7 +195,7 @@ class MemoryPlan:
             name=name,
             nbytes=self.arena_sizes[memory_id],
             capacity=capacity,
-            lower_bound=max(self._live_bytes(own)) + (self.padding if own else 0),
+            lower_bound=max(self.live_bytes_of(own)) + (self.padding if own else 0),
             traffic=sum(tensor.traffic for tensor in own),
             tensors=len(own),
         )

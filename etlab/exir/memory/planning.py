@@ -21,10 +21,9 @@ from etlab.exir.memory.memories import (
 )
 from etlab.exir.memory.plan import MemoryPlan
 from etlab.exir.memory.planners import find_planner
-from etlab.exir.memory.shared_state import SharedState
+from etlab.exir.memory.shared_state import DELEGATE_PADDING, SharedState
 from etlab.exir.schedule import Role, Schedule, Value
 
-_DELEGATE_PADDING = 64  # delegates may read past the end of their inputs
 _ONE_MEMORY = (Memory("arena"),)
 
 
@@ -46,6 +45,8 @@ class MemoryPlanningPass:
             memory id in the program. Without any there is one of unlimited size. Etlab's own.
         pinned: the memory's name by the name of an input, a buffer or a node of the edge graph, or
             "input" or "state" for all of these. Etlab's own.
+        reuse_in_place: let a result computed element by element take the memory of an input that
+            nothing needs any more. Etlab's own.
     """
 
     memory_planning_algo: str | Planner = field(default="search", kw_only=False)
@@ -57,6 +58,7 @@ class MemoryPlanningPass:
     alignment: int = 16
     memories: Sequence[Memory] = ()
     pinned: Mapping[str, str] = field(default_factory=dict)
+    reuse_in_place: bool = True
 
     def __post_init__(self) -> None:
         """Refuse what is not served."""
@@ -171,7 +173,7 @@ def plan_memory(
         if shared is not None and value.role is Role.STATE and value.target in shared.offsets
     }
     values = [value for value in intervals if value not in apart]
-    padding = _DELEGATE_PADDING if any(call.operator is None for call in schedule.calls) else 0
+    padding = DELEGATE_PADDING if any(call.operator is None for call in schedule.calls) else 0
     memories = [_usable(memory, options, padding) for memory in options.memories or _ONE_MEMORY]
     requests = _requests(schedule, values, intervals, options)
     planner = find_planner(options.memory_planning_algo)

@@ -1,12 +1,14 @@
 """State that methods share: one arena, laid out once for all of them."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from etlab.errors import MemoryPlanError
 from etlab.exir.memory.lifetimes import lifetimes_of
 from etlab.exir.memory.memories import aligned
 from etlab.exir.schedule import Role, Schedule, Value
+
+DELEGATE_PADDING = 64  # at the end of an arena: delegates may read past the end of their inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class SharedState:
     size: int
 
 
-def place_shared_state(schedules: Iterable[Schedule], alignment: int) -> SharedState:
+def place_shared_state(schedules: Sequence[Schedule], alignment: int) -> SharedState:
     """Lay out the state of methods that share it.
 
     Raises:
@@ -44,4 +46,5 @@ def place_shared_state(schedules: Iterable[Schedule], alignment: int) -> SharedS
             if value is known:
                 offsets[value.target] = end
                 end += aligned(interval.nbytes, alignment)
-    return SharedState(offsets, end)
+    has_delegates = any(call.operator is None for one in schedules for call in one.calls)
+    return SharedState(offsets, end + (DELEGATE_PADDING if has_delegates else 0))

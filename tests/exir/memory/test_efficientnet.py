@@ -41,7 +41,7 @@ def test_fast_memory_of_256_kilobytes_changes_no_bit(edge: EdgeProgramManager) -
     plan.check()
     sram, dram = plan.arenas
     assert 0 < sram.nbytes <= SRAM
-    assert sram.tensors > 20
+    assert sram.tensors >= 10
     assert dram.tensors == len(plan.spilled)
     assert torch.equal(_outputs(two, check=True), _outputs(_lower(edge)))
 

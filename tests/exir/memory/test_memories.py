@@ -115,8 +115,9 @@ def test_inputs_and_state_can_be_pinned() -> None:
         memories=[_sram(1000), DRAM], pinned={"count": "dram", "input": "dram"}
     )
     plan = lower(Counter(), seeded(3), memory_planning_pass=planning).memory_plan()
-    where = {item.operator: item.memory_id for item in plan.tensors}
-    assert (where["state"], where["input"], where["aten::sin.out"]) == (2, 2, 1)
+    pinned = {item.memory_id for item in plan.tensors if item.operator in ("input", "state")}
+    free = {item.memory_id for item in plan.tensors if item.operator.startswith("aten::")}
+    assert (pinned, free) == ({2}, {1})
 
 
 @pytest.mark.parametrize(
