@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from etlab.inspect.graph_passes import PassHistory
     from etlab.inspect.lint import LintReport
     from etlab.inspect.memory import MemoryReport
+    from etlab.inspect.memory_use import MemoryUse
     from etlab.inspect.netron import NetronView
     from etlab.inspect.profile import ProfileReport
     from etlab.inspect.size import SizeReport
@@ -227,11 +228,26 @@ class ExportRun:
         """The ways this run can compute outputs."""
         return [name for name in PATHS if name != "quantized" or self.quantized is not None]
 
-    def memory_plan(self, method: str = "forward") -> "MemoryReport":
-        """Where every tensor of a method lives and for how long."""
-        from etlab.inspect.memory import MemoryReport
+    def memory_plan(
+        self, method: str = "forward", *, planner: Any = None, **changes: Any
+    ) -> "MemoryReport":
+        """Where every tensor of a method lives and for how long.
 
-        return MemoryReport(self.name, self.program.memory_plan(method))
+        With a planner (a name, or a function of intervals) or other arguments of
+        `MemoryPlanningPass`: where they would, planned so; the program stays as it is.
+
+        Raises:
+            MemoryPlanError: a memory would be too small.
+        """
+        from etlab.inspect.memory import report_memory
+
+        return report_memory(self, method, planner, changes)
+
+    def memory(self, inputs: Any = None, method: str = "forward") -> "MemoryUse":
+        """The bytes that a native run takes, by what they are for; on the example by default."""
+        from etlab.inspect.of_run import memory_of_run
+
+        return memory_of_run(self, inputs, method)
 
     def delegation(
         self, method: str = "forward", *, runs: int = 0, inputs: Any = None

@@ -18,6 +18,7 @@ Times and values of every instruction, and of every node within delegates::
 
 from etlab.runtime.custom_kernels import load_kernels, register_kernel, unregister_kernel
 from etlab.runtime.dtypes import dtype_of, scalar_type_of
+from etlab.runtime.memory import MethodMemory
 from etlab.runtime.metadata import Instruction, MethodMeta, MethodMetadata, TensorInfo
 from etlab.runtime.method import Method
 from etlab.runtime.program import Program, Runtime, Verification
@@ -40,6 +41,7 @@ __all__ = [
     "EventTrace",
     "Instruction",
     "Method",
+    "MethodMemory",
     "MethodMeta",
     "MethodMetadata",
     "NamedData",

@@ -11,6 +11,7 @@ import torch
 from etlab.errors import InvalidArgumentError
 from etlab.runtime import _native
 from etlab.runtime.bounds import InputBounds, check_sizes
+from etlab.runtime.memory import MethodMemory, memory_of
 from etlab.runtime.metadata import MethodMeta
 from etlab.runtime.nesting import flatten_inputs, parse_nesting, unflatten_outputs
 from etlab.runtime.overlaps import check_apart
@@ -221,6 +222,13 @@ class Method:
     def reset_state(self) -> None:
         """Give every mutable buffer its first value (zero where the file has none)."""
         self._native.reset_state()
+
+    def memory(self) -> MethodMemory:
+        """The bytes that the method holds now, by what they are for.
+
+        Temporary memory and the workspace of delegates are those of the runs so far.
+        """
+        return memory_of(self._native)
 
     @property
     def arena_bytes(self) -> int:

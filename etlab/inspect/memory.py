@@ -1,17 +1,25 @@
 """The memory plan as numbers, a picture and a table of who is alive at the peak."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
+from etlab.errors import InvalidArgumentError
 from etlab.exir.provenance import short_operator
+from etlab.inspect.memory_advice import Advice, advice_on
 from etlab.inspect.memory_picture import Box, draw_svg
+from etlab.inspect.memory_what_if import WhatIfTable, what_if
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-    from etlab.exir.memory.plan import MemoryPlan, PlannedTensor
+    from etlab.exir.memory.interval import Planner
+    from etlab.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
+    from etlab.run import ExportRun
+
+_MOST_TRIED = 2000  # tensors; larger plans are tried with other planners only on demand
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +56,50 @@ class MemoryReport:
     @property
     def peak_step(self) -> int:
         """The first step at which most bytes are alive."""
-        sums = [sum(tensor.nbytes for tensor in self.at(i)) for i in range(len(self.plan.steps))]
-        return sums.index(max(sums)) if sums else 0
+        return self.plan.peak_step
+
+    @property
+    def arenas(self) -> "tuple[Arena, ...]":
+        """What the plan makes of each memory."""
+        return self.plan.arenas
+
+    @property
+    def spilled(self) -> "tuple[PlannedTensor, ...]":
+        """What did not get into the first of several memories, most traffic first."""
+        return self.plan.spilled
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What would lower the peak, the largest saving first."""
+        return advice_on(self.plan)
+
+    def check(self) -> None:
+        """Prove that no two tensors alive together overlap, and that all fit where they lie.
+
+        Raises:
+            MemoryPlanError: the plan is not valid; the message names the tensors.
+        """
+        self.plan.check()
+
+    def what_if(
+        self,
+        planners: "Iterable[str | Planner] | None" = None,
+        alignments: Iterable[int] | None = None,
+    ) -> WhatIfTable:
+        """The same tensors with other planners and alignments; by default with all planners."""
+        return what_if(self.plan, planners, alignments)
 
     def to_dataframe(self) -> "pandas.DataFrame":
         """One row a planned tensor."""
         import pandas
 
-        fields = (
-            "name operator module source dtype shape nbytes memory_id offset first_use last_use"
+        columns = (
+            "id name operator module source dtype shape nbytes memory_id offset first_use last_use"
         )
+        names = [*columns.split(), "uses"]
         return pandas.DataFrame(
-            [{name: getattr(one, name) for name in fields.split()} for one in self.plan.tensors],
-            columns=fields.split(),
+            [{name: getattr(one, name) for name in names} for one in self.plan.tensors],
+            columns=names,
         )
 
     def boxes(self) -> list[Box]:
@@ -88,6 +127,8 @@ class MemoryReport:
             steps=max(len(self.plan.steps), 1),
             peak=self.peak,
             lower_bound=self.lower_bound,
+            live=self.plan.live_bytes,
+            peak_name=self._peak_name(),
         )
 
     def plot(self, axes: "Axes | None" = None) -> "Axes":
@@ -129,6 +170,10 @@ class MemoryReport:
         )
         return axes
 
+    def _peak_name(self) -> str:
+        name = self.plan.steps[self.peak_step] if self.plan.steps else ""
+        return f"step {self.peak_step}, {short_operator(name)}"
+
     def _summary(self) -> str:
         return (
             f"peak {display.format_bytes(self.peak)}, lower bound "
@@ -143,6 +188,33 @@ class MemoryReport:
         )
 
     def _repr_html_(self) -> str:
+        parts = [
+            display.svg_image(
+                self.to_svg(), alternative=f"memory plan of {self.model}: {self._summary()}"
+            )
+        ]
+        if len(self.arenas) > 1:
+            parts.append(self._arena_table())
+        parts.append(self._peak_table())
+        if advice := self.advice:
+            rows = [[one.tensor, f"{one.saves:,}", one.text] for one in advice[:6]]
+            parts.append(
+                display.table(
+                    ["tensor", "saves", "what to do"],
+                    rows,
+                    numeric=["saves"],
+                    caption="what would lower the peak: bytes of each change alone",
+                )
+            )
+        if self.plan.tensors and len(self.plan.tensors) <= _MOST_TRIED:
+            parts.append(display.details("with other planners", self.what_if()._repr_html_()))
+        return display.card(
+            f"Memory plan of {self.model}",
+            *parts,
+            subtitle=f"{self._summary()}; planner {self.plan.planner}",
+        )
+
+    def _peak_table(self) -> str:
         step = self.peak_step
         alive = sorted(self.at(step), key=lambda one: (-one.nbytes, one.name))
         rows: list[list[Any]] = [
@@ -156,18 +228,48 @@ class MemoryReport:
             for one in alive[:8]
         ]
         name = self.plan.steps[step] if self.plan.steps else ""
-        grid = display.table(
+        return display.table(
             ["tensor", "operator", "module", "bytes", "steps"],
             rows,
             numeric=["bytes"],
             caption=f"alive at the peak, step {step} ({name}): the largest of {len(alive)}",
         )
-        picture = display.svg_image(
-            self.to_svg(), alternative=f"memory plan of {self.model}: {self._summary()}"
+
+    def _arena_table(self) -> str:
+        total = sum(arena.traffic for arena in self.arenas) or 1
+        rows = [
+            [
+                arena.name,
+                f"{arena.nbytes:,}",
+                "" if arena.capacity is None else f"{arena.capacity:,}",
+                f"{arena.lower_bound:,}",
+                str(arena.tensors),
+                f"{arena.traffic / total:.1%}",
+            ]
+            for arena in self.arenas
+        ]
+        columns = ["memory", "bytes", "capacity", "lower bound", "tensors", "traffic"]
+        caption = f"memories; {len(self.spilled)} tensors spilled from the first"
+        return display.table(columns, rows, numeric=columns[1:], caption=caption)
+
+
+def report_memory(
+    run: "ExportRun", method: str, planner: "str | Planner | None", changes: Mapping[str, Any]
+) -> MemoryReport:
+    """The memory plan of a run, as it is or with other planning.
+
+    Raises:
+        InvalidArgumentError: planning has no such argument, or not with this value.
+        MemoryPlanError: a memory would be too small.
+    """
+    planning = run.program.memory_planning(method)
+    if planner is not None:
+        changes = {**changes, "memory_planning_algo": planner}
+    known = [field.name for field in fields(planning)]
+    if unknown := [name for name in changes if name not in known]:
+        raise InvalidArgumentError(
+            f"memory_plan: there is no argument {', '.join(unknown)}; there is planner,"
+            f" {', '.join(known[1:])}"
         )
-        return display.card(
-            f"Memory plan of {self.model}",
-            picture,
-            grid,
-            subtitle=f"{self._summary()}; planner {self.plan.planner}",
-        )
+    other = replace(planning, **changes) if changes else None
+    return MemoryReport(run.name, run.program.memory_plan(method, other))

@@ -1,4 +1,4 @@
-"""Drawing lifetimes against offsets as an SVG of bounded size."""
+"""Drawing lifetimes against offsets, and live bytes below, as an SVG of bounded size."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from etlab import display
 
 Scale = Callable[[float], float]
-_WIDTH, _HEIGHT = 860, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 10, 10, 62
+_WIDTH, _HEIGHT = 860, 380
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 10, 10, 142
+_CURVE_TOP, _CURVE_BOTTOM = 276, 340  # of the curve below
+_MOST_POINTS = 1000  # of the curve; more cannot be told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,25 @@ def colours_of(boxes: Iterable[Box]) -> dict[str, tuple[str, str]]:
     }
 
 
-def draw_svg(boxes: Sequence[Box], *, steps: int, peak: int, lower_bound: int) -> str:
-    """The picture. Boxes of one colour are one path, so 5000 tensors stay below 150 kB."""
+def draw_svg(
+    boxes: Sequence[Box],
+    *,
+    steps: int,
+    peak: int,
+    lower_bound: int,
+    live: Sequence[int] = (),
+    peak_name: str = "",
+) -> str:
+    """The picture. Boxes of one colour are one path, so 5000 tensors stay below 150 kB.
+
+    Args:
+        boxes: one a tensor.
+        steps: how many there are.
+        peak: bytes of the arenas.
+        lower_bound: bytes that no plan goes below.
+        live: bytes alive at each step, the curve below.
+        peak_name: what the curve's highest step is.
+    """
     plot_width, plot_height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
     highest = max(peak, lower_bound, 1) * 1.06
 
@@ -66,6 +85,8 @@ def draw_svg(boxes: Sequence[Box], *, steps: int, peak: int, lower_bound: int) -
     if lower_bound < peak:
         label = f"lower bound {display.format_bytes(lower_bound)}"
         parts += _level(y(lower_bound), label, ' stroke-dasharray="5 3"', 12)
+    if any(live):
+        parts += _curve(x, live, peak_name)
     parts += _legend(list(paths))
     return "".join([*parts, "</svg>"])
 
@@ -86,6 +107,35 @@ def _axes(x: Scale, y: Scale, steps: int, highest: float) -> list[str]:
             f"{display.format_bytes(round(offset))}</text>"
         )
     return parts
+
+
+def _curve(x: Scale, live: Sequence[int], peak_name: str) -> list[str]:
+    """Live bytes as a filled line; of many steps, the highest of each few."""
+    width = -(-len(live) // _MOST_POINTS)
+    levels = [max(live[start : start + width]) for start in range(0, len(live), width)]
+    highest = max(live)
+
+    def y(level: int) -> float:
+        return _CURVE_BOTTOM - (_CURVE_BOTTOM - _CURVE_TOP) * level / highest
+
+    outline = [f"M{x(0):.1f} {_CURVE_BOTTOM}"]
+    for place, level in enumerate(levels):
+        end = min((place + 1) * width, len(live))
+        outline.append(f"V{y(level):.1f}H{x(end):.1f}")
+    outline.append(f"V{_CURVE_BOTTOM}Z")
+    step = live.index(highest)
+    middle = x(step + 0.5)
+    is_right = middle > (_LEFT + _WIDTH) / 2
+    anchor, shift = ("end", -6) if is_right else ("start", 6)
+    label = f"{display.format_bytes(highest)} alive at {peak_name}"
+    return [
+        f'<path fill="#888" fill-opacity=".35" stroke="#444" stroke-width=".6" '
+        f'd="{"".join(outline)}"/>',
+        f'<circle cx="{middle:.1f}" cy="{_CURVE_TOP}" r="2.5" fill="#c00"/>',
+        f'<text x="{middle + shift:.1f}" y="{_CURVE_TOP + 4}" text-anchor="{anchor}" '
+        f'stroke="#fff" stroke-width="2" paint-order="stroke">{display.escape(label)}</text>',
+        f'<text x="{_LEFT - 5}" y="{_CURVE_TOP + 4}" text-anchor="end">live</text>',
+    ]
 
 
 def _level(height: float, label: str, dash: str, shift: int) -> list[str]:

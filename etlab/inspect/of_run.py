@@ -1,9 +1,10 @@
-"""What an `ExportRun` says of itself: its profile, its record, its lint. `run` is the run."""
+"""What an `ExportRun` (`run`) says of itself: its profile, memory, record and lint."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from etlab.inspect.lint import LintReport, Subject, lint
+from etlab.inspect.memory_use import MemoryUse, measure_memory
 from etlab.inspect.profile import ProfileReport
 from etlab.inspect.profile_reader import Origins, profile
 from etlab.inspect.timing import seconds_of_nodes
@@ -34,6 +35,11 @@ def seconds_of_run(run: Any, method: str, inputs: Any, *, runs: int) -> dict[str
     flat = _flat_sample(run, inputs, "delegation")
     nodes = run.program.instruction_nodes(method)
     return seconds_of_nodes(run.file.program, method, nodes, flat, runs=runs)
+
+
+def memory_of_run(run: Any, inputs: Any, method: str) -> MemoryUse:
+    """`ExportRun.memory`."""
+    return measure_memory(run, _flat_sample(run, inputs, "memory"), method)
 
 
 def record_run(run: Any) -> "ETRecord":

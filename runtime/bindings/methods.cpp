@@ -103,6 +103,26 @@ py::dict state(Method& method, const py::object& allocate) {
   return tensors;
 }
 
+py::dict memory(Method& method) {
+  MethodMemory found;
+  run_interruptible([&](Poller* poller) { found = method.memory(poller); });
+  py::list arenas;
+  for (size_t i = 1; i < found.arenas.size(); ++i) {
+    arenas.append(py::make_tuple(found.arenas[i].bytes, found.arenas[i].is_shared));
+  }
+  py::dict result;
+  result["arenas"] = arenas;
+  result["outputs"] = found.outputs;
+  result["inputs"] = found.inputs;
+  result["structures"] = found.structures;
+  result["temporary"] = found.temporary;
+  result["delegate_workspace"] = found.delegate_workspace;
+  result["packed_weights"] = found.packed_weights;
+  result["delegate_buffers"] = found.delegate_buffers;
+  result["alignment"] = found.alignment;
+  return result;
+}
+
 // The deleter holds the program for as long as the method lives. Not `py::keep_alive`: pybind11 3.1
 // applies it to calls whose arguments it refuses, too, and crashes.
 std::shared_ptr<Method> load_method(const ProgramHandle& handle, const std::string& name) {
@@ -129,6 +149,7 @@ void bind_methods(py::module_& module) {
                              })
       .def("interrupt", &Method::interrupt)
       .def("check_memory", &Method::check_memory, py::call_guard<py::gil_scoped_release>())
+      .def("memory", &memory)
       .def("state", &state, py::arg("allocate"))
       .def("reset_state",
            [](Method& method) {

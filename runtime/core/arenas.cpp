@@ -13,6 +13,8 @@ namespace {
 
 // Delegates may read a little past a tensor; planners leave this much at the end of an arena.
 constexpr size_t kArenaPadding = 64;
+// By so much a declared size may be above what tensors reach, for their alignment.
+constexpr size_t kMostSlack = size_t{1} << 16;
 constexpr size_t kFirstSharedArena = 2;  // planners keep activations in arena 1
 
 size_t arena_of(const schema::ExecutionPlan& plan, int32_t value) {
@@ -84,7 +86,15 @@ std::vector<size_t> arena_extents(const schema::ExecutionPlan& plan) {
     }
     const uint64_t offset = uint64_t{place.memory_offset_high()} << 32 | place.memory_offset_low();
     size_t& end = extents[place.memory_id()];
-    end = std::max(end, static_cast<size_t>(offset) + nbytes + kArenaPadding);
+    end = std::max(end, static_cast<size_t>(offset) + nbytes);
+  }
+  const size_t padding = count(plan.delegates()) > 0 ? kArenaPadding : 0;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    const size_t reach = extents[i];
+    if (reach == 0) continue;
+    const int64_t declared = plan.non_const_buffer_sizes()->Get(static_cast<uint32_t>(i));
+    const size_t most = 2 * reach + kMostSlack;
+    extents[i] = std::max(reach + padding, std::min(static_cast<size_t>(declared), most));
   }
   return extents;
 }

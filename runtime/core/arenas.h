@@ -12,8 +12,9 @@
 
 namespace etlab {
 
-// Bytes that the tensors of a method reach in each arena, with room for delegates that read a
-// little further; 0 where nothing lies. A file's declared sizes alone must not reserve memory.
+// Bytes of each arena of a method: its declared size, where it is not far above what tensors reach,
+// with room for delegates that read a little further; 0 where nothing lies. A file's declared sizes
+// alone must not reserve memory.
 std::vector<size_t> arena_extents(const schema::ExecutionPlan& plan);
 
 // State that the methods of a program share: arenas that hold nothing but mutable buffers, planned

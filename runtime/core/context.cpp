@@ -10,7 +10,6 @@ namespace etlab {
 
 namespace {
 constexpr size_t kAlignment = 64;
-constexpr size_t kSmallestBlock = size_t{1} << 16;
 }  // namespace
 
 void* Context::allocate(size_t bytes) {
@@ -18,10 +17,12 @@ void* Context::allocate(size_t bytes) {
               "temporary memory: ", bytes, " bytes cannot be had");
   const size_t rounded = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
   if (blocks_.empty() || rounded > blocks_.back().size - used_) {
-    const size_t size = std::max({rounded, kSmallestBlock, 2 * live_bytes_});
+    // No more than asked for: after the first run there is one block that holds everything.
+    const size_t size = rounded;
     auto* memory = new (std::nothrow) std::byte[size + kAlignment];
     ETLAB_CHECK(memory != nullptr, kOutOfMemory, "temporary memory: ", size,
                 " bytes cannot be had");
+    blocks_.reserve(2);
     blocks_.push_back({std::unique_ptr<std::byte[]>(memory), size});
     used_ = 0;
   }
@@ -38,7 +39,7 @@ void* Context::allocate(size_t bytes) {
 void Context::reset() {
   if (blocks_.size() > 1) {  // keep one block that would have held everything
     const size_t total = live_bytes_;
-    blocks_.clear();
+    blocks_ = std::vector<Block>();
     live_bytes_ = 0;
     used_ = 0;
     const size_t peak = peak_bytes_;

@@ -4,6 +4,7 @@
 
 #include "runtime/core/alias_analysis.h"
 #include "runtime/core/error.h"
+#include "runtime/core/heap_bytes.h"
 #include "runtime/core/strided_copy.h"
 #include "runtime/schema/program_generated.h"
 
@@ -142,6 +143,15 @@ void InputBinder::check_number(const Value& given, const Value& traced) {
   }
   ETLAB_CHECK(is_same, kInvalidArgument, "the program was exported with ", traced.describe(),
               " here and takes no other value, got ", given.describe());
+}
+
+void InputBinder::add_memory(MethodMemory& memory) const {
+  memory.structures += heap_bytes(method_) + heap_bytes(slots_);
+  for (const Slot& slot : slots_) {
+    memory.structures += heap_bytes(slot.bounds);
+    memory.inputs += slot.copy.size();
+    memory.alignment += slot.copy.alignment_bytes();
+  }
 }
 
 }  // namespace etlab

@@ -23,6 +23,8 @@ class InputBinder {
   // of `bind`.
   void give_back(Span<const Value> inputs) const;
   size_t count() const { return slots_.size(); }
+  // Adds copies of inputs, and structures.
+  void add_memory(MethodMemory& memory) const;
   bool can_alias(size_t input) const { return slots_[input].can_alias; }
   bool updates(size_t input) const { return slots_[input].is_updated; }
 

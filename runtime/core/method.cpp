@@ -7,6 +7,7 @@
 #include "runtime/core/checked.h"
 #include "runtime/core/delegate_outputs.h"
 #include "runtime/core/error.h"
+#include "runtime/core/heap_bytes.h"
 #include "runtime/core/method_meta.h"
 #include "runtime/schema/program_generated.h"
 
@@ -14,6 +15,8 @@ namespace etlab {
 
 namespace {
 
+// What a context remembers of its temporary memory, on the heap.
+constexpr size_t kTemporaryTable = 2 * (sizeof(void*) + sizeof(size_t));
 constexpr auto kPollPeriod = std::chrono::milliseconds(20);
 
 // Of the runs that are under way in this thread: one, unless a kernel runs another method.
@@ -104,6 +107,8 @@ void Method::make_delegates(const Program& program) {
       specs.push_back({spec.key()->string_view(), value});
     }
     const auto [input_count, output_count] = delegate_arity(plan_, i);
+    if (delegate_memory_ == nullptr) delegate_memory_ = std::make_shared<MemoryAccount>();
+    const MemoryScope scope(delegate_memory_, MemoryKind::kOther);
     try {
       delegates_.push_back(
           backends_[i]->create({program.data().delegate_payload(*description.processed()),
@@ -273,10 +278,12 @@ size_t Method::step(size_t index) {
       }
       context_.reset();
       break;
-    case Instruction::Kind::kDelegate:
+    case Instruction::Kind::kDelegate: {
+      const MemoryScope scope(delegate_memory_, MemoryKind::kOther);
       instruction.delegate->execute(context_, instruction.arguments);
       context_.reset();
       break;
+    }
     case Instruction::Kind::kMove: values_.move(instruction.from, instruction.to); break;
     case Instruction::Kind::kJumpIfFalse:
       if (!is_true(instruction.from)) return instruction.to;
@@ -339,6 +346,28 @@ void Method::rethrow(size_t index) const {
 void Method::with_state(Poller* poller, const StateBody& body) {
   const Turn turn = wait_for_turn(poller);
   body(values_.named_state());
+}
+
+MethodMemory Method::memory(Poller* poller) {
+  const Turn turn = wait_for_turn(poller);
+  MethodMemory memory;
+  memory.structures = sizeof(Method) + heap_bytes(name_) + heap_bytes(operator_names_) +
+                      heap_bytes(kernels_) + heap_bytes(custom_kernels_) +
+                      heap_bytes(backend_names_) + heap_bytes(backends_) +
+                      heap_bytes(delegates_) + heap_bytes(arguments_) +
+                      heap_bytes(instructions_) + heap_bytes(outputs_);
+  values_.add_memory(memory);
+  binder_.add_memory(memory);
+  memory.temporary = context_.peak_bytes();
+  if (memory.temporary > 0) {
+    memory.alignment += kBufferAlignment;
+    memory.structures += kTemporaryTable;
+  }
+  if (delegate_memory_ == nullptr) return memory;
+  memory.delegate_workspace = delegate_memory_->bytes(MemoryKind::kWorkspace);
+  memory.packed_weights = delegate_memory_->bytes(MemoryKind::kPackedWeights);
+  memory.delegate_buffers = delegate_memory_->bytes(MemoryKind::kOther);
+  return memory;
 }
 
 void Method::reset_state(Poller* poller) {

@@ -83,6 +83,9 @@ class Method {
   bool updates_input(size_t input) const { return binder_.updates(input); }
   size_t arena_bytes() const { return values_.arena_bytes(); }
   size_t peak_temporary_bytes() const { return context_.peak_bytes(); }
+  // What the method holds now; temporary memory and delegates' workspace as of the runs so far.
+  // Waits for the current run.
+  MethodMemory memory(Poller* poller);
 
  private:
   struct Instruction {
@@ -140,6 +143,7 @@ class Method {
   std::vector<Value*> arguments_;  // of all instructions, one after another
   std::vector<Instruction> instructions_;
   std::vector<const Value*> outputs_;
+  std::shared_ptr<MemoryAccount> delegate_memory_;  // nullptr without delegates
   std::unique_ptr<RunWatch> watch_;  // nullptr when nothing is checked
   std::timed_mutex turn_;  // held by the thread that runs
   std::atomic<bool> interrupt_{false};

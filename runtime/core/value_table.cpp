@@ -6,6 +6,7 @@
 #include "runtime/core/arenas.h"
 #include "runtime/core/checked.h"
 #include "runtime/core/error.h"
+#include "runtime/core/heap_bytes.h"
 #include "runtime/schema/program_generated.h"
 
 namespace etlab {
@@ -254,6 +255,25 @@ size_t ValueTable::arena_bytes() const {
   size_t total = 0;
   for (const Span<uint8_t> arena : arenas_) total += arena.size();
   return total;
+}
+
+void ValueTable::add_memory(MethodMemory& memory) const {
+  size_t own = 0;
+  for (size_t i = 0; i < arenas_.size(); ++i) {
+    const bool is_shared = shared_state_.arena(i) != nullptr;
+    memory.arenas.push_back({arenas_[i].size(), is_shared});
+    if (!is_shared) memory.alignment += own_arenas_[own++].alignment_bytes();
+  }
+  for (const AlignedBuffer& buffer : output_memory_) {
+    memory.outputs += buffer.size();
+    memory.alignment += buffer.alignment_bytes();
+  }
+  memory.structures += heap_bytes(own_arenas_) + heap_bytes(arenas_) + heap_bytes(output_memory_) +
+                       heap_bytes(tensors_) + heap_bytes(first_tensors_) + heap_bytes(values_) +
+                       heap_bytes(changed_) + heap_bytes(slots_in_lists_) +
+                       heap_bytes(initial_bytes_) + heap_bytes(named_state_);
+  for (const ChangedValue& changed : changed_) memory.structures += heap_bytes(changed.first);
+  for (const NamedTensor& named : named_state_) memory.structures += heap_bytes(named.name);
 }
 
 }  // namespace etlab

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/core/aligned_buffer.h"
+#include "runtime/core/memory_use.h"
 #include "runtime/core/program.h"
 #include "runtime/core/schema.h"
 #include "runtime/core/tensor.h"
@@ -39,6 +40,8 @@ class ValueTable {
   // The arenas by index, own and shared.
   const std::vector<Span<uint8_t>>& arenas() const { return arenas_; }
   size_t arena_bytes() const;
+  // Adds its arenas, outputs and structures.
+  void add_memory(MethodMemory& memory) const;
 
  private:
   struct InitialBytes {

@@ -234,7 +234,7 @@ ETLAB_TEST(arenas_hold_what_tensors_reach_not_what_the_file_declares) {
   plan.add_planned({2}, 0);
   plan.plan().non_const_buffer_sizes[1] = int64_t{1} << 60;
   const auto program = load(pack(program_of(plan)));
-  CHECK(Method::load(*program, "forward")->arena_bytes() < 1000);
+  CHECK(Method::load(*program, "forward")->arena_bytes() < 100000);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class FramedPicture {
 
   int64_t numel() const { return height_ * width_ * channels_; }
   // Where the rows of each output pixel's window begin: (output pixels, kernel_h).
-  const std::vector<int32_t>& offsets() const { return offsets_; }
+  const WindowOffsets& offsets() const { return offsets_; }
   // One picture, (input_h, input_w, channels), into `frame`, numel() elements.
   template <typename T>
   void fill(Context& context, const T* picture, T padding, T* frame) const;
@@ -39,7 +39,7 @@ class FramedPicture {
   int64_t height_ = 0;
   int64_t width_ = 0;
   int64_t channels_ = 0;
-  std::vector<int32_t> offsets_;
+  WindowOffsets offsets_;
 };
 
 }  // namespace etlab

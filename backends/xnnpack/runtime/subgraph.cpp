@@ -172,6 +172,7 @@ void Subgraph::plan(int threads) {
     }
   }
   const ArenaPlan arena = plan_arena(lifetimes, kAlignment);
+  const MemoryScope scope(MemoryKind::kWorkspace);
   if (arena.size > arena_.size()) {
     arena_ = AlignedBuffer();
     arena_ = AlignedBuffer(arena.size, "intermediate values of an XNNPACK delegate");

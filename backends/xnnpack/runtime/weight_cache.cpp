@@ -3,8 +3,10 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "runtime/core/error.h"
+#include "runtime/core/memory_account.h"
 
 namespace etlab {
 
@@ -34,13 +36,18 @@ uint64_t digest(Span<const uint8_t> bytes) {
   return result;
 }
 
+struct Entry {
+  std::weak_ptr<const PackedWeights> weights;
+  size_t bytes = 0;
+};
+
 struct Cache {
   std::mutex mutex;
-  std::map<std::string, std::weak_ptr<const PackedWeights>> entries;
+  std::map<std::string, Entry> entries;
 
   void drop_expired() {
     for (auto entry = entries.begin(); entry != entries.end();) {
-      entry = entry->second.expired() ? entries.erase(entry) : std::next(entry);
+      entry = entry->second.weights.expired() ? entries.erase(entry) : std::next(entry);
     }
   }
 };
@@ -50,27 +57,47 @@ Cache& cache() {
   return instance;
 }
 
+using Packed = std::shared_ptr<const PackedWeights>;
+
+// Books the weights to the method that is being loaded.
+Packed counted(Packed packed, size_t bytes) {
+  const std::shared_ptr<MemoryAccount>& account = MemoryScope::account();
+  if (account != nullptr) account->add_shared(packed, bytes);
+  return packed;
+}
+
+// Packs, and gives the bytes that it takes.
+std::pair<Packed, size_t> packed_with_size(const PackWeights& pack) {
+  const auto account = std::make_shared<MemoryAccount>();
+  const MemoryScope scope(account, MemoryKind::kPackedWeights);
+  Packed packed = pack();
+  return {std::move(packed), account->total()};
+}
+
 }  // namespace
 
 std::shared_ptr<const PackedWeights> find_or_pack(const WeightKey& key, const PackWeights& pack) {
-  if (key.name.empty()) return pack();
+  if (key.name.empty()) {
+    const auto [packed, bytes] = packed_with_size(pack);
+    return counted(packed, bytes);
+  }
   const std::string name = concat(key.packing, " ", key.name, " ", digest(key.bytes));
   Cache& shared = cache();
   {
     const std::lock_guard<std::mutex> lock(shared.mutex);
     const auto found = shared.entries.find(name);
     if (found != shared.entries.end()) {
-      if (auto packed = found->second.lock()) return packed;
+      if (auto packed = found->second.weights.lock()) return counted(packed, found->second.bytes);
     }
   }
   // Packed without the lock: two methods that load at once may both do it, and one result stays.
-  auto packed = pack();
+  const auto [packed, bytes] = packed_with_size(pack);
   const std::lock_guard<std::mutex> lock(shared.mutex);
   shared.drop_expired();
-  std::weak_ptr<const PackedWeights>& slot = shared.entries[name];
-  if (auto other = slot.lock()) return other;
-  slot = packed;
-  return packed;
+  Entry& entry = shared.entries[name];
+  if (auto other = entry.weights.lock()) return counted(other, entry.bytes);
+  entry = {packed, bytes};
+  return counted(packed, bytes);
 }
 
 }  // namespace etlab

@@ -54,13 +54,13 @@ int64_t slide_back_dim(int64_t size, int64_t kernel, int64_t stride, int64_t dil
 
 // Calls set(output pixel, tap, input pixel or -1) with find(y, x, kernel_y, kernel_x) → pixel.
 template <typename Find>
-std::vector<int32_t> offsets_of(const Window& w, const WindowSizes& s, int64_t pixel_stride,
+WindowOffsets offsets_of(const Window& w, const WindowSizes& s, int64_t pixel_stride,
                                 const Find& find) {
   ETLAB_CHECK(s.input_pixels() * pixel_stride < (int64_t{1} << 31), kNotSupported,
               "a picture has more elements than 32 bits count");
   ETLAB_CHECK(w.taps() <= kMostOffsets / (s.output_pixels() + 1), kNotSupported,
               "a window of ", w.taps(), " taps at ", s.output_pixels(), " places is too large");
-  std::vector<int32_t> offsets(static_cast<size_t>(s.output_pixels() * w.taps()));
+  WindowOffsets offsets(static_cast<size_t>(s.output_pixels() * w.taps()));
   size_t i = 0;
   for (int64_t y = 0; y < s.output_h; ++y) {
     for (int64_t x = 0; x < s.output_w; ++x) {
@@ -137,7 +137,7 @@ WindowSizes slide_transposed(const Window& w, const Shape& input) {
   return s;
 }
 
-std::vector<int32_t> window_offsets(const Window& w, const WindowSizes& s, int64_t pixel_stride) {
+WindowOffsets window_offsets(const Window& w, const WindowSizes& s, int64_t pixel_stride) {
   return offsets_of(w, s, pixel_stride, [&](int64_t y, int64_t x, int64_t ky, int64_t kx) {
     const int64_t row = y * w.stride_h + ky * w.dilation_h - w.pad_top;
     const int64_t column = x * w.stride_w + kx * w.dilation_w - w.pad_left;
@@ -146,7 +146,7 @@ std::vector<int32_t> window_offsets(const Window& w, const WindowSizes& s, int64
   });
 }
 
-std::vector<int32_t> transposed_window_offsets(const Window& w, const WindowSizes& s,
+WindowOffsets transposed_window_offsets(const Window& w, const WindowSizes& s,
                                                int64_t pixel_stride) {
   return offsets_of(w, s, pixel_stride, [&](int64_t y, int64_t x, int64_t ky, int64_t kx) {
     const int64_t row = y + w.pad_top - ky * w.dilation_h;

@@ -5,10 +5,14 @@
 
 #include "backends/xnnpack/payload/payload_generated.h"
 #include "backends/xnnpack/runtime/shape.h"
+#include "runtime/core/memory_account.h"
 
 namespace etlab {
 
 namespace payload = xnnpack;
+
+// Where the taps of windows lie in a picture: large enough to be booked to the method.
+using WindowOffsets = std::vector<int32_t, AccountedAllocator<int32_t>>;
 
 // A window that slides over pictures (batch, height, width, channels).
 struct Window {
@@ -60,9 +64,9 @@ WindowSizes slide_transposed(const Window& window, const Shape& input);
 
 // For each output pixel and tap, where the input pixel stands in one picture, in elements with
 // `pixel_stride` elements a pixel; -1 in the padding: (output pixels, taps).
-std::vector<int32_t> window_offsets(const Window& window, const WindowSizes& sizes,
+WindowOffsets window_offsets(const Window& window, const WindowSizes& sizes,
                                     int64_t pixel_stride);
-std::vector<int32_t> transposed_window_offsets(const Window& window, const WindowSizes& sizes,
+WindowOffsets transposed_window_offsets(const Window& window, const WindowSizes& sizes,
                                                int64_t pixel_stride);
 
 }  // namespace etlab

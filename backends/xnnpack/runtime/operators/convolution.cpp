@@ -201,7 +201,7 @@ class Convolution : public Operator {
   bool has_windows_ = false;
   bool is_framed_ = false;
   FramedPicture frame_;
-  std::vector<int32_t> offsets_;
+  WindowOffsets offsets_;
 };
 
 std::unique_ptr<Operator> make_convolution(OperatorBuilder& builder) {

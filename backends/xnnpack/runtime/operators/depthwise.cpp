@@ -169,7 +169,7 @@ class Depthwise : public Operator {
   float lower_;
   float upper_;
   WindowSizes sizes_;
-  std::vector<int32_t> offsets_;
+  WindowOffsets offsets_;
 };
 
 std::unique_ptr<Operator> make_depthwise(OperatorBuilder& builder) {

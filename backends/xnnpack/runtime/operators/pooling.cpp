@@ -94,7 +94,7 @@ class Pooling : public Operator {
   float lower_;
   float upper_;
   WindowSizes sizes_;
-  std::vector<int32_t> offsets_;
+  WindowOffsets offsets_;
 };
 
 std::unique_ptr<Operator> make_pooling(OperatorBuilder& builder) {
@@ -161,7 +161,7 @@ class ArgMaxPooling : public Operator {
   size_t index_;
   Window window_;
   WindowSizes sizes_;
-  std::vector<int32_t> offsets_;
+  WindowOffsets offsets_;
 };
 
 std::unique_ptr<Operator> make_arg_max_pooling(OperatorBuilder& builder) {

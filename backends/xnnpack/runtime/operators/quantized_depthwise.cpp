@@ -162,7 +162,7 @@ class QuantizedDepthwiseConvolution : public Operator {
   Requantization requantization_;
   std::vector<int8_t> padding_;
   WindowSizes sizes_;
-  std::vector<int32_t> offsets_;
+  WindowOffsets offsets_;
 };
 
 }  // namespace

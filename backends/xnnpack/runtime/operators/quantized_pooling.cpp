@@ -54,7 +54,7 @@ class QuantizedMaxPooling : public Operator {
   Window window_;
   IntegerLimits limits_;
   WindowSizes sizes_;
-  std::vector<int32_t> offsets_;
+  WindowOffsets offsets_;
 };
 
 // The mean over height and width: exact sums, one scale, rounded in one go.

@@ -222,7 +222,7 @@ class QuantizedProduct : public Operator {
   std::vector<int8_t> padding_;
   WindowSizes sizes_;
   FramedPicture frame_;
-  std::vector<int32_t> offsets_;
+  WindowOffsets offsets_;
 };
 
 }  // namespace
