@@ -152,7 +152,8 @@ def in_place_calls(
         else:
             assert new.spec is not None
             copied = [old, False, list(new.spec.dim_order), new]
-            calls.append(Call(CLONE_DIM_ORDER, copied, [new], node, may_be_view=False))
+            # No node: what it makes is not yet the node's result.
+            calls.append(Call(CLONE_DIM_ORDER, copied, [new], may_be_view=False))
             arguments[place] = new
     variant = synthesize(operator._schema)
     remaining = list(fresh)

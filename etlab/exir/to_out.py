@@ -299,7 +299,7 @@ class _Scheduler:
                 given = result
                 if result is None and isinstance(spec.arg, ConstantArgument):
                     given = spec.arg.value
-                self._schedule.outputs.append(self._laid_out(self._argument(given), order))
+                self._schedule.outputs.append(self._laid_out(given, order))
             else:
                 raise LoweringError(
                     f"output '{spec.arg}' is a {spec.kind.name.lower()}, which no program can hold"
@@ -309,17 +309,18 @@ class _Scheduler:
                 source = result if isinstance(result, fx.Node) else None
                 self._schedule.calls.append(Call(COPY_INTO, [place, value, False], [place], source))
 
-    def _laid_out(self, value: Any, order: tuple[int, ...] | None) -> Any:
+    def _laid_out(self, result: Any, order: tuple[int, ...] | None) -> Any:
         """An output in the order of dimensions that eager returns it in."""
+        value = self._argument(result)
         spec = getattr(value, "spec", None)
         if order is None or spec is None or spec.dim_order == order:
             return value
         key = (value, order)
         if key not in self._ordered:
             own = TensorSpec(spec.dtype, spec.sizes, order, spec.dynamism)
-            copy = Value(f"{value.name}_ordered", Role.RESULT, own, node=value.node)
+            copy = Value(f"{value.name}_ordered", Role.RESULT, own, node=result)
             arguments = [value, False, list(order), copy]
-            self._schedule.calls.append(Call(CLONE_DIM_ORDER, arguments, [copy], value.node))
+            self._schedule.calls.append(Call(CLONE_DIM_ORDER, arguments, [copy], result))
             self._ordered[key] = copy
         return self._ordered[key]
 

@@ -4,6 +4,8 @@ from exir.lowering import Function, lower, seeded
 from interop.official import run_official
 from torch import nn
 
+from etlab.backends.xnnpack import XnnpackPartitioner
+from etlab.exir import to_edge_transform_and_lower
 from etlab.runtime import Runtime
 from etlab.testing import assert_same
 from etlab.testing_graphs import assert_same_layout
@@ -104,3 +106,14 @@ def test_values_inside_are_contiguous() -> None:
         if hasattr(entry.val, "dim_order") and index not in (plan.inputs or ())
     ]
     assert all(order == tuple(range(len(order))) for order in orders)
+
+
+def test_the_conversion_of_an_output_belongs_to_what_is_returned() -> None:
+    exported = torch.export.export(Convolutions().first.eval(), (_image(),))
+    manager = to_edge_transform_and_lower(exported, partitioner=XnnpackPartitioner())
+    program = manager.to_executorch()
+    returned = program.edge_graph().graph.output_node().args[0][0]  # type: ignore[index, union-attr]
+    names = program.instruction_nodes()
+    assert program.memory_plan().steps[-1] == CLONE
+    assert names[-1] == returned.name  # type: ignore[union-attr]
+    assert names[0] != names[-1]
