@@ -12,6 +12,7 @@ from etlab.errors import EtlabError, InvalidArgumentError, NotFoundError
 from etlab.inspect.graph import HIDDEN, GraphData
 from etlab.inspect.graph_details import node_details, source_text
 from etlab.inspect.graph_overlay import Overlay, make_overlay
+from etlab.inspect.graph_reports import is_report, report_values
 from etlab.inspect.graph_tree import first_view
 from etlab.inspect.graph_wire import encode_graph
 from etlab.widgets._modules import joined_modules
@@ -92,22 +93,32 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
         combine: str = "sum",
         scale: str = "linear",
         map: str = "magnitude",
+        path: str = "native",
+        metric: str = "sqnr_db",
+        local: bool = False,
     ) -> Overlay:
-        """Colour by numbers or classes of your own.
+        """Colour by numbers or classes of your own, or by what a report says of every operator.
 
         Args:
-            values: a pandas Series or a mapping; the keys are names of nodes, or of nodes of the
-                exported graph, which colour all that was made from them.
-            name: for the picker and the legend; the Series' own by default.
+            values: a pandas Series or a mapping; the keys are names of nodes, of delegates, or of
+                nodes of the exported graph, which colour all that was made from them. Or a report:
+                `run.parity()` for closeness, `run.delegation(runs=5)` for latency.
+            name: for the picker and the legend; the Series' or report's own by default.
             unit: of numbers; "s" and "B" are written with prefixes.
             combine: how a closed group answers for its nodes: "sum", "min", "max" or "mean".
             scale: "linear" or "log".
             map: "magnitude", or "signed" for numbers around zero.
+            path: of a parity report.
+            metric: of a parity report.
+            local: of a parity report: what an operator alone adds, not what has come together.
 
         Returns:
             The overlay; `unmatched` names the keys that are no nodes.
         """
         title = str(name or getattr(values, "name", None) or "values")
+        if is_report(values):
+            said = report_values(values, path=path, metric=metric, local=local)
+            values, unit, combine, title = said.values, said.unit, said.combine, name or said.name
         made = make_overlay(
             self.data, values, name=title, unit=unit, combine=combine, scale=scale, map=map
         )

@@ -71,8 +71,8 @@ def make_overlay(
 
     Args:
         graph: whose nodes they belong to.
-        values: a pandas Series or a mapping; the keys are names of nodes, or of nodes of the
-            exported graph, which colour all that was made from them.
+        values: a pandas Series or a mapping; the keys are names of nodes, of delegates, or of nodes
+            of the exported graph, which colour all that was made from them.
         name: what the legend says.
         unit: of numbers.
         combine: how a closed group answers for its nodes: "sum", "min", "max" or "mean".
@@ -88,8 +88,10 @@ def make_overlay(
     given: dict[str, Any] = {str(key): value for key, value in _items(values)}
     by_node: dict[int, Any] = {}
     used: set[str] = set()
+    parts = {group.call: group.name for group in graph.groups if group.call >= 0}
     for node in graph.nodes:
-        key = next((one for one in (node.name, *node.origins) if one in given), None)
+        names = (node.name, parts[node.id]) if node.id in parts else (node.name, *node.origins)
+        key = next((one for one in names if one in given), None)
         if key is not None:
             by_node[node.id] = given[key]
             used.add(key)

@@ -92,6 +92,30 @@ def test_overlay_takes_a_series_by_node_or_by_origin(graph):
     assert words.values[graph.places["tanh_default"]] == 0
 
 
+def test_reports_of_the_run_colour_the_graph():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 300), nn.Tanh(), nn.Linear(300, 7)).eval()
+    run = etlab.export(
+        model, (torch.ones(1, 5),), partitioner="xnnpack", quantizer="int8-weights", name="mlp"
+    )
+    view = run.graph().widget()
+    report = run.parity()
+    made = view.overlay(report)
+    assert (view.color_by, made.unit, made.combine) == ("SQNR (dB), native", "dB", "min")
+    node = next(n for n in run.graph().nodes if n.origins == ("linear_1",) and n.kind == "call")
+    row = next(r for r in report.layers if (r.path, r.operator) == ("native", "linear_1"))
+    assert made.values[node.id] == pytest.approx(row.accumulated.values["sqnr_db"], rel=1e-5)
+    assert view.overlay(report, local=True, path="quantized").name == "local SQNR (dB), quantized"
+    times = view.overlay(run.delegation(runs=2))
+    assert (view.color_by, times.unit) == ("latency", "s")
+    call = next(group.call for group in run.graph().groups if group.kind == "delegate")
+    assert times.values[call] > 0
+    with pytest.raises(InvalidArgumentError, match="delegation\\(runs=5\\) measures"):
+        view.overlay(run.delegation())
+    with pytest.raises(InvalidArgumentError, match="no path 'nothing'; choose from exported"):
+        view.overlay(report, path="nothing")
+
+
 def test_wrong_overlays_are_refused_in_words(graph):
     view = graph.widget()
     with pytest.raises(InvalidArgumentError, match="names a node of mlp"):
