@@ -54,6 +54,16 @@ def test_pooling_leaves_the_padding_out(kernel, stride, padding):
     assert_same(one("AvgPooling2d", X, nhwc(mean), **fields), nhwc(mean))
 
 
+@pytest.mark.parametrize("channels", [3, 16, 70])
+def test_the_largest_of_a_window_with_a_nan_is_nan(channels):
+    x = torch.randn(1, 6, 7, channels, generator=torch.Generator().manual_seed(1))
+    x[0, 2, 3, channels - 1] = x[0, 4, 4, 0] = float("nan")
+    x[0, 0, 0] = float("-inf")
+    expected = nhwc(functional.max_pool2d(nchw(x), 3, 2, 1))
+    fields = pooling_fields((3, 3), (2, 2), (1, 1))
+    assert_same(one("MaxPooling2d", x, expected, **fields), expected)
+
+
 def test_average_pooling_of_official_files_leaves_its_dilation_zero():
     fields = pooling_fields((2, 2), (2, 2), (0, 0)) | {"dilation_height": 0, "dilation_width": 0}
     mean = nhwc(functional.avg_pool2d(nchw(X), 2))

@@ -35,9 +35,13 @@ class Pooling : public Operator {
     const int64_t work = window_.taps() * sizes_.channels;
     run.context.parallel_for(
         sizes_.batch * pixels, 1 + (1 << 14) / (work + 1), [&](int64_t begin, int64_t end) {
+          const float* image = in + begin / pixels * sizes_.input_pixels() * sizes_.channels;
+          int64_t pixel = begin % pixels;
           for (int64_t i = begin; i < end; ++i) {
-            const float* image = in + i / pixels * sizes_.input_pixels() * sizes_.channels;
-            pool(image, i % pixels, out + i * sizes_.channels);
+            pool(image, pixel, out + i * sizes_.channels);
+            if (++pixel < pixels) continue;
+            pixel = 0;
+            image += sizes_.input_pixels() * sizes_.channels;
           }
         });
   }
