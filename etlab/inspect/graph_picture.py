@@ -91,11 +91,11 @@ def _hull(tree: DrawnTree, box: Box, colours: dict[int, tuple[str, str]]) -> str
     border = f' style="stroke:{colours[box.item][1]};stroke-opacity:1"' if is_delegate else ""
     dash = ' stroke-dasharray="7 4"' if is_delegate else ""
     shown = _cut(title, box.width - 20)
-    rest = box.width - 36 - len(shown) * 7
+    rest = box.width - 36 - len(shown) * 7.8
     middle = box.y + HEADER / 2 + 6
     text = f'<text class="b" x="{box.x + 10:.1f}" y="{middle:.1f}">{escape(shown)}</text>'
     if rest > 40:
-        left = box.x + 18 + len(shown) * 7
+        left = box.x + 18 + len(shown) * 7.8
         text += (
             f'<text class="s" x="{left:.1f}" y="{middle:.1f}">{escape(_cut(second, rest))}</text>'
         )

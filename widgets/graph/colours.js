@@ -41,6 +41,7 @@ export const CATEGORY_COLOURS = [
 const MAGNITUDE = "00204c 00336f 39486b 575d6d 707173 8a8779 a69d75 c4b56c ffe945".split(" ");
 const SIGNED = "08519c 3182bd 6baed6 bdd7e7 d9d9d9 fdd0a2 fdae6b e6550d a63603".split(" ");
 const STEPS = 32;
+const EQUAL_DB = 60; // signals that close look the same: what is above needs no colours of its own
 
 export const LIGHT = {
   paper: "#ffffff",
@@ -241,6 +242,8 @@ function paintNumbers(tree, overlay, value, theme) {
     high = Math.max(high, v);
   }
   if (low > high) low = high = 0;
+  const isCapped = overlay.unit === "dB" && high > EQUAL_DB && low < EQUAL_DB;
+  if (isCapped) high = EQUAL_DB;
   const stops = overlay.map === "signed" ? SIGNED : MAGNITUDE;
   if (overlay.map === "signed") low = -(high = Math.max(Math.abs(low), Math.abs(high)));
   const isLog = overlay.scale === "log" && high > 0;
@@ -255,7 +258,7 @@ function paintNumbers(tree, overlay, value, theme) {
   const fills = [theme.box];
   for (let k = 0; k < STEPS; k++) fills.push(ramp(stops, k / (STEPS - 1)));
   const legend = [0, 0.25, 0.5, 0.75, 1].map((at) => ({
-    label: number(back(at), overlay.unit),
+    label: (isCapped && at === 1 ? "≥ " : "") + number(back(at), overlay.unit),
     colour: ramp(stops, at),
   }));
   return {

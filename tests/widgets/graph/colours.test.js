@@ -74,6 +74,14 @@ test("numbers are written short, with their unit", () => {
   assert.equal(number(NaN, ""), "–");
 });
 
+test("what is as good as equal needs no colours of its own", () => {
+  const overlay = { ...numbers([20, 40, 140, NaN, Infinity], "min"), unit: "dB" };
+  const { legend, code } = paintItems(tree, overlay, false);
+  assert.deepEqual(legend.map((entry) => entry.label), ["20 dB", "30 dB", "40 dB", "50 dB", "≥ 60 dB"]);
+  assert.equal(code[2], code[4]);
+  assert.ok(code[0] < code[1] && code[1] < code[2]);
+});
+
 test("backends have the colours that the rest of etlab gives them", () => {
   assert.deepEqual(backendColours(["XnnpackBackend"]), ["#CC79A7"]);
 });
