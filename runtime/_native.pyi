@@ -99,8 +99,13 @@ class Trace:
     ) -> tuple[int, int, list[TraceRecord], list[Any]]: ...
     def clear(self) -> None: ...
 
+# By instruction and value of a delegate: which dimension of the result each of the value's is.
+ValueOrders: TypeAlias = dict[int, dict[int, list[int]]]
+
 # What goes into the .etdp file, and into the debug buffer.
-def write_etdump(traces: Sequence[tuple[MethodMeta, Method, Trace]]) -> tuple[bytes, bytes]: ...
+def write_etdump(
+    traces: Sequence[tuple[MethodMeta, Method, Trace, ValueOrders]],
+) -> tuple[bytes, bytes]: ...
 
 class Method:
     @staticmethod

@@ -3,7 +3,7 @@
 import enum
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -14,7 +14,7 @@ from etlab.runtime.metadata import MethodMeta
 from etlab.runtime.method import Method
 from etlab.runtime.registries import BackendRegistry, OperatorRegistry
 from etlab.runtime.threads import set_thread_count, thread_count
-from etlab.runtime.trace import EventTrace, save_etdump
+from etlab.runtime.trace import EventTrace, ValueOrders, save_etdump
 
 _OWN_NAMESPACES = {"aten", "dim_order_ops", "executorch_prim", "quantized_decomposed", "etlab"}
 
@@ -89,13 +89,18 @@ class Program:
         return method
 
     def write_etdump_result_to_file(
-        self, etdump_path: str | Path, debug_buffer_path: str | Path | None = None
+        self,
+        etdump_path: str | Path,
+        debug_buffer_path: str | Path | None = None,
+        value_orders: Mapping[str, ValueOrders] | None = None,
     ) -> None:
         """Write what all methods of this program did since it was loaded or last written.
 
         Args:
             etdump_path: of the .etdp file.
             debug_buffer_path: of the file for what instructions returned.
+            value_orders: by method, `ETRecord.value_orders(method)`: with it the results of
+                delegates' nodes are written too.
 
         Raises:
             InvalidArgumentError: the program was loaded without `enable_etdump=True`.
@@ -106,7 +111,7 @@ class Program:
                 "write_etdump_result_to_file: nothing was recorded; load the program with"
                 " load_program(..., enable_etdump=True)"
             )
-        save_etdump(self._traces, etdump_path, debug_buffer_path)
+        save_etdump(self._traces, etdump_path, debug_buffer_path, value_orders)
         for trace in self._traces:
             trace.clear()
 

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -16,6 +16,9 @@ from etlab.runtime.tensors import allocate_tensor
 
 if TYPE_CHECKING:
     import pandas
+
+# By instruction that calls a delegate, and value: which dimension of the result each one is.
+ValueOrders = Mapping[int, Mapping[int, Sequence[int]]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -173,21 +176,35 @@ class EventTrace(Sequence[TraceEvent]):
         begin, _, end = self._method.load_times
         return (end - begin) * 1e-9
 
-    def to_etdump(self) -> tuple[bytes, bytes]:
+    def to_etdump(self, value_orders: ValueOrders | None = None) -> tuple[bytes, bytes]:
         """The content of an .etdp file, and of the debug buffer with the results it refers to.
+
+        Args:
+            value_orders: how values within delegates lie, from `ETRecord.value_orders(method)`;
+                without it the results of delegates' nodes are left out.
 
         Raises:
             NotSupportedError: more events than a file holds.
         """
-        return write_etdump([self])
+        return write_etdump([self], {self.method_name: value_orders or {}})
 
-    def save(self, path: str | Path, debug_buffer_path: str | Path | None = None) -> None:
+    def save(
+        self,
+        path: str | Path,
+        debug_buffer_path: str | Path | None = None,
+        value_orders: ValueOrders | None = None,
+    ) -> None:
         """Write an .etdp file, and the results beside it if there is a path for them.
+
+        Args:
+            path: of the .etdp file.
+            debug_buffer_path: of the results.
+            value_orders: as `to_etdump` has it.
 
         Raises:
             AccessError: a place cannot be written.
         """
-        save_etdump([self], path, debug_buffer_path)
+        save_etdump([self], path, debug_buffer_path, {self.method_name: value_orders or {}})
 
     def to_dataframe(self) -> "pandas.DataFrame":
         """One row an event: run, instruction, name, start and duration in nanoseconds."""
@@ -280,18 +297,34 @@ def _row_sizes(sizes: Sequence[int], rows: int) -> tuple[int, ...]:
     return (*sizes[:kept], *(1 for _ in sizes[kept:]))
 
 
-def write_etdump(traces: Sequence[EventTrace]) -> tuple[bytes, bytes]:
-    """An ETDump of several methods; as `EventTrace.to_etdump`."""
+def write_etdump(
+    traces: Sequence[EventTrace], value_orders: Mapping[str, ValueOrders] | None = None
+) -> tuple[bytes, bytes]:
+    """An ETDump of several methods, with orders by method; as `EventTrace.to_etdump`."""
+    known = value_orders or {}
+    orders = [
+        {
+            instruction: {value: list(order) for value, order in values.items()}
+            for instruction, values in known.get(trace.method_name, {}).items()
+        }
+        for trace in traces
+    ]
     return _native.write_etdump(
-        [(trace._metadata._native, trace._method, trace._native) for trace in traces]
+        [
+            (trace._metadata._native, trace._method, trace._native, own)
+            for trace, own in zip(traces, orders, strict=True)
+        ]
     )
 
 
 def save_etdump(
-    traces: Sequence[EventTrace], path: str | Path, debug_buffer_path: str | Path | None = None
+    traces: Sequence[EventTrace],
+    path: str | Path,
+    debug_buffer_path: str | Path | None = None,
+    value_orders: Mapping[str, ValueOrders] | None = None,
 ) -> None:
-    """Write an ETDump of several methods; as `EventTrace.save`."""
-    events, tensors = write_etdump(traces)
+    """Write an ETDump of several methods, with orders by method; as `EventTrace.save`."""
+    events, tensors = write_etdump(traces, value_orders)
     for place, content in ((path, events), (debug_buffer_path, tensors)):
         if place is None:
             continue

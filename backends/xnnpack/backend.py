@@ -8,11 +8,11 @@ from torch.export import ExportedProgram
 from etlab.backends.xnnpack.layout import choose_layouts
 from etlab.backends.xnnpack.payload.dump import dump_payload
 from etlab.backends.xnnpack.payload.file import read_payload, write_payload
-from etlab.backends.xnnpack.payload.inside import PayloadInside
-from etlab.backends.xnnpack.serialize import serialize
+from etlab.backends.xnnpack.payload.inside import PayloadInside, node_values
+from etlab.backends.xnnpack.serialize import Serialized, serialize
 from etlab.backends.xnnpack.translate import translate
 from etlab.exir.edge import EdgeGraph
-from etlab.exir.partition.backend import BackendDetails, PreprocessResult
+from etlab.exir.partition.backend import BackendDetails, PreprocessResult, node_event_name
 from etlab.exir.partition.compile_spec import CompileSpec
 from etlab.exir.specs import Bounds
 
@@ -48,9 +48,11 @@ class XnnpackBackend(BackendDetails):
         bounds = Bounds(edge.range_constraints)
         what = f"an input of XNNPACK subgraph '{edge.name}'"
         written = serialize(steps, lambda size: bounds.upper(size, what))
+        handles, partial = _handles(written, edge)
         return PreprocessResult(
             write_payload(written.graph),
-            debug_handle_map=dict(written.handles),
+            debug_handle_map=handles,
+            partial_nodes=partial,
             data_store_output=written.named_data,
             takes_any_layout=True,
             external_tags=dict(written.external_tags),
@@ -73,3 +75,35 @@ class XnnpackBackend(BackendDetails):
         from etlab.backends.xnnpack.simulation import simulate
 
         return simulate(subgraph, inputs)
+
+
+def _handles(
+    written: Serialized, edge: EdgeGraph
+) -> tuple[dict[str, int | tuple[int, ...]], frozenset[str]]:
+    """Debug handles of what each node of a payload computes, by its name in an ETDump.
+
+    A node stands for the operators whose result it writes, fused ones with it; one that writes a
+    half-way value or another order of a result for the operator that it is there for.
+
+    Returns:
+        The handles, and the names of the latter nodes.
+    """
+    known = {node.name: int(node.meta.get("debug_handle") or 0) for node in edge.graph.nodes}
+    found: dict[str, int | tuple[int, ...]] = {}
+    partial: set[str] = set()
+    seen: dict[str, int] = {}
+    for node in written.graph.xnodes or ():
+        own = node.debug_handle
+        if not own:
+            continue
+        name = node_event_name(type(node.xnode_union).__name__, own)
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] > 1:
+            name = f"{name} ({seen[name]})"
+        origins = [o for value in node_values(node)[1] for o in written.origins.get(value, ())]
+        results = {known.get(origin.node, 0) for origin in origins if not origin.is_copy} - {0}
+        if not results:
+            partial.add(name)
+        handles = sorted(results | {own}) if not results or max(results) >= own else sorted(results)
+        found[name] = handles[0] if len(handles) == 1 else tuple(handles)
+    return found, frozenset(partial)

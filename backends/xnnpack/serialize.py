@@ -22,7 +22,7 @@ from etlab.backends.xnnpack.steps import (
     plain,
 )
 from etlab.errors import LoweringError
-from etlab.exir.partition.backend import ValueOrigin, node_event_name
+from etlab.exir.partition.backend import ValueOrigin
 
 _LARGEST = 3.4028234663852886e38
 
@@ -34,14 +34,12 @@ class Serialized:
     Attributes:
         graph: the payload's content.
         named_data: constants by the names that the payload uses.
-        handles: debug handle of every node of the payload, by its name in an ETDump.
         origins: whose results values hold, by their ids.
         external_tags: the names that are stored outside of the program, and in which file.
     """
 
     graph: schema.Graph
     named_data: dict[str, bytes]
-    handles: dict[str, int]
     origins: dict[int, tuple[ValueOrigin, ...]]
     external_tags: dict[str, str]
 
@@ -136,18 +134,14 @@ class _Writer:
             output_ids=tuple(self._output_ids),
             constant_data=tuple(self._constants),
         )
-        handles = {
-            node_event_name(type(node.xnode_union).__name__, node.debug_handle): node.debug_handle
-            for node in self._nodes
-            if node.debug_handle
-        }
-        return Serialized(graph, self._named, handles, self._origins(), self._external_tags)
+        return Serialized(graph, self._named, self._origins(), self._external_tags)
 
     def _origins(self) -> dict[int, tuple[ValueOrigin, ...]]:
         found: dict[int, list[ValueOrigin]] = {}
         for tensor, names in self._steps.names.items():
-            for order, number in self._copies_of(tensor).by_order.items():
-                found.setdefault(number, []).extend(ValueOrigin(name, order) for name in names)
+            for place, (order, number) in enumerate(self._copies_of(tensor).by_order.items()):
+                origins = (ValueOrigin(name, order, is_copy=place > 0) for name in names)
+                found.setdefault(number, []).extend(origins)
         return {number: tuple(found[number]) for number in sorted(found)}
 
     def _write_permutation(self, step: Step) -> None:

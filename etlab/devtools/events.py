@@ -197,8 +197,9 @@ def _read_run(data: etdump.RunData, reading: Reading) -> _Run:
     for event in data.events or ():
         if event.profile_event is not None:
             _add_profile(run, event.profile_event, reading)
-            if event.profile_event.name is not None:
-                seen.add((event.profile_event.instruction_id, None))
+            place = (event.profile_event.instruction_id, event.profile_event.delegate_debug_id)
+            if event.profile_event.name is not None or place in run.values:
+                seen.add(place)
         elif event.debug_event is not None and event.debug_event.debug_entry is not None:
             _add_value(run, event.debug_event, seen, reading)
     return run

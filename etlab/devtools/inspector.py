@@ -94,8 +94,10 @@ class Inspector:
         if sum(given is not None for given in (etdump_path, etdump_data, trace)) != 1:
             raise InvalidArgumentError("Inspector: give one of etdump_path, etdump_data and trace")
         tensors = read_file(debug_buffer_path) if debug_buffer_path is not None else None
+        record = parse_etrecord(etrecord) if isinstance(etrecord, str | Path) else etrecord
         if trace is not None:
-            etdump_data, tensors = trace.to_etdump()
+            orders = record.value_orders(method_name) if record is not None else None
+            etdump_data, tensors = trace.to_etdump(orders)
             tensors = tensors if trace.has_results else None
         elif etdump_path is not None:
             etdump_data = read_file(etdump_path)
@@ -109,10 +111,10 @@ class Inspector:
         )
         self.event_blocks: list[EventBlock] = event_blocks(read_etdump(etdump_data), reading)
         self._method = method_name
-        self._etrecord = parse_etrecord(etrecord) if isinstance(etrecord, str | Path) else etrecord
-        if self._etrecord is not None:
-            attach_nodes(self.event_blocks, self._etrecord, method_name, reference_graph_name)
-            attach_references(self.event_blocks, self._etrecord, method_name)
+        self._etrecord = record
+        if record is not None:
+            attach_nodes(self.event_blocks, record, method_name, reference_graph_name)
+            attach_references(self.event_blocks, record, method_name)
 
     @property
     def etrecord(self) -> ETRecord | None:

@@ -183,7 +183,10 @@ def _pairs(one: _Runtime, reference: _Reference) -> list[tuple[tuple[int, ...], 
         return []
     if not one.is_delegate:
         last = max(known, key=lambda handle: _place(reference, handle))
-        return [((last,), reference.values[last], one.values)]
+        wanted = reference.values[last]
+        if _is_integer(wanted) and not all(map(_is_integer, one.values)):
+            return []  # a delegate tells the numbers that such integers stand for
+        return [((last,), wanted, one.values)]
     inside = set(one.handles)
     leaving = [
         (handle, value)
@@ -204,6 +207,10 @@ def _pairs(one: _Runtime, reference: _Reference) -> list[tuple[tuple[int, ...], 
                 del flat[: place + 1]
                 break
     return pairs
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and not value.is_floating_point()
 
 
 def _place(reference: _Reference, handle: int) -> int:

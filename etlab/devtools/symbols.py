@@ -40,7 +40,10 @@ def attach_nodes(blocks: Sequence[EventBlock], record: ETRecord, method: str, gr
             event.num_outputs = int(counts.get(key, 1))
             delegate = delegates.get(key) or {}
             if event.is_delegated_op:
-                names = delegate.get("delegate_map") or {}
+                names = {
+                    **(delegate.get("partial_nodes") or {}),
+                    **(delegate.get("delegate_map") or {}),
+                }
                 event.debug_handles = _as_handles(_of_node(names, event))
             else:
                 event.debug_handles = _as_handles(handles.get(key))

@@ -90,12 +90,12 @@ py::bytes to_bytes(const std::vector<uint8_t>& data) {
   return py::bytes(reinterpret_cast<const char*>(data.data()), data.size());
 }
 
-using MethodTrace = std::tuple<const MethodMeta*, const Method*, const Trace*>;
+using MethodTrace = std::tuple<const MethodMeta*, const Method*, const Trace*, ValueOrders>;
 
 py::tuple write(const std::vector<MethodTrace>& traces) {
   std::vector<TracedMethod> methods;
-  for (const auto& [meta, method, trace] : traces) {
-    TracedMethod traced{meta, method->load_times(), {}};
+  for (const auto& [meta, method, trace, orders] : traces) {
+    TracedMethod traced{meta, method->load_times(), {}, orders};
     for (const auto& run : trace->runs) traced.runs.push_back(run.get());
     methods.push_back(std::move(traced));
   }

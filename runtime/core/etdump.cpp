@@ -1,6 +1,7 @@
 #include "runtime/core/etdump.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -46,6 +47,70 @@ std::string own_event_name(const std::string& name) {
 
 bool is_storable(ScalarType type) { return !is_complex(type); }
 
+size_t element_count(const RunTrace::StoredTensor& stored) {
+  size_t count = 1;
+  for (const int64_t size : stored.sizes) count *= static_cast<size_t>(size);
+  return count;
+}
+
+size_t byte_count(const RunTrace::StoredTensor& stored) {
+  return element_count(stored) * element_size(stored.type);
+}
+
+template <typename T>
+void append(const RunTrace::NodeValue& value, const uint8_t* bytes, std::vector<uint8_t>* out) {
+  const size_t count = element_count(value.tensor);
+  const size_t row = std::max<size_t>(count / value.scales.size(), 1);
+  const size_t begin = out->size();
+  out->resize(begin + count * sizeof(float));
+  for (size_t i = 0; i < count; ++i) {
+    T element;
+    std::memcpy(&element, bytes + i * sizeof(T), sizeof(T));
+    const size_t place = std::min(i / row, value.scales.size() - 1);
+    const auto whole = static_cast<int64_t>(element) - value.zero_points[place];
+    const float number = static_cast<float>(whole) * value.scales[place];
+    std::memcpy(out->data() + begin + i * sizeof(float), &number, sizeof(float));
+  }
+}
+
+// Quantized elements as float32; false for types that no backend quantizes to.
+bool append_numbers(const RunTrace::NodeValue& value, const uint8_t* bytes,
+                    std::vector<uint8_t>* out) {
+  switch (value.tensor.type) {
+    case ScalarType::kChar: append<int8_t>(value, bytes, out); return true;
+    case ScalarType::kByte: append<uint8_t>(value, bytes, out); return true;
+    case ScalarType::kInt: append<int32_t>(value, bytes, out); return true;
+    default: return false;
+  }
+}
+
+std::vector<int64_t> row_major_strides(const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t i = sizes.size(); i > 1; --i) {
+    strides[i - 2] = strides[i - 1] * std::max<int64_t>(sizes[i - 1], 1);
+  }
+  return strides;
+}
+
+// Readers of ETDumps may take no other order: elements of `width` bytes, the last dimension fastest.
+void append_row_major(const std::vector<uint8_t>& elements, size_t width,
+                      const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
+                      std::vector<uint8_t>* out) {
+  const size_t begin = out->size();
+  out->resize(begin + elements.size());
+  std::vector<int64_t> place(sizes.size(), 0);
+  size_t from = 0;
+  for (size_t to = 0; to < elements.size(); to += width) {
+    std::memcpy(out->data() + begin + to, elements.data() + from * width, width);
+    for (size_t dim = sizes.size(); dim-- > 0;) {
+      from += static_cast<size_t>(strides[dim]);
+      if (++place[dim] < sizes[dim]) break;
+      from -= static_cast<size_t>(strides[dim] * sizes[dim]);
+      place[dim] = 0;
+    }
+  }
+}
+
 class Writer {
  public:
   void add(const TracedMethod& method) {
@@ -53,7 +118,7 @@ class Writer {
     add_profile("Method::init", kWholeMethod, 0, load.prepare, load.end);
     add_profile("Program::load_method", kWholeMethod, 0, load.begin, load.end);
     end_block("Default", kNoTestCase);
-    for (const RunTrace* run : method.runs) add_run(*method.meta, *run);
+    for (const RunTrace* run : method.runs) add_run(*method.meta, *run, method.orders);
   }
 
   Etdump finish() {
@@ -65,7 +130,7 @@ class Writer {
   }
 
  private:
-  void add_run(const MethodMeta& meta, const RunTrace& run) {
+  void add_run(const MethodMeta& meta, const RunTrace& run, const ValueOrders& orders) {
     tensors_.resize((tensors_.size() + kAlignment - 1) / kAlignment * kAlignment);
     base_ = tensors_.size();
     tensors_.insert(tensors_.end(), run.bytes().begin(), run.bytes().end());
@@ -74,7 +139,8 @@ class Writer {
     for (const RunTrace::Event& event : run.events()) {
       const InstructionInfo& instruction = meta.instructions.at(event.instruction);
       const int id = static_cast<int>(event.instruction);
-      add_nodes(run, node, event.nodes_end, id);
+      const auto known = orders.find(event.instruction);
+      add_nodes(run, node, event.nodes_end, id, known == orders.end() ? nullptr : &known->second);
       node = event.nodes_end;
       const bool is_own = has_own_event(instruction);
       for (; result < event.results_end; ++result) {
@@ -92,7 +158,8 @@ class Writer {
     end_block("Execute", run.bundled_input_index());
   }
 
-  void add_nodes(const RunTrace& run, size_t begin, size_t end, int instruction) {
+  void add_nodes(const RunTrace& run, size_t begin, size_t end, int instruction,
+                 const std::map<uint32_t, std::vector<size_t>>* orders) {
     std::unordered_map<std::string, int> counts;
     for (size_t i = begin; i < end; ++i) {
       const RunTrace::Node& node = run.nodes()[i];
@@ -102,11 +169,53 @@ class Writer {
       }
       const int number = ++counts[name];
       if (number > 1) name += concat(" (", number, ")");
+      const size_t first_value = i == 0 ? 0 : run.nodes()[i - 1].values_end;
+      for (size_t k = first_value; orders != nullptr && k < node.values_end; ++k) {
+        const RunTrace::NodeValue& value = run.node_values()[k];
+        const auto order = orders->find(value.value);
+        if (order != orders->end()) add_value(run, value, order->second, instruction, name);
+      }
       add_event(fb::CreateProfileEvent(builder_, 0, 0, instruction, kNoDelegateId,
                                        builder_.CreateSharedString(name), 0,
                                        static_cast<uint64_t>(node.begin),
                                        static_cast<uint64_t>(node.end)));
     }
+  }
+
+  // One value of a node, as the numbers it stands for, in the order of the node's result.
+  void add_value(const RunTrace& run, const RunTrace::NodeValue& value,
+                 const std::vector<size_t>& order, int instruction, const std::string& node) {
+    const RunTrace::StoredTensor& stored = value.tensor;
+    const size_t rank = stored.sizes.size();
+    std::vector<int64_t> sizes(rank);
+    std::vector<int64_t> strides(rank);
+    std::vector<bool> is_placed(rank, false);
+    if (order.size() != rank || !is_storable(stored.type)) return;
+    for (size_t i = 0; i < rank; ++i) {
+      if (order[i] >= rank || is_placed[order[i]]) return;
+      is_placed[order[i]] = true;
+      sizes[order[i]] = stored.sizes[i];
+      strides[order[i]] = stored.strides[i];
+    }
+    const uint8_t* elements = run.node_bytes().data() + stored.offset;
+    std::vector<uint8_t> numbers;
+    ScalarType type = ScalarType::kFloat;
+    if (value.scales.empty()) {
+      type = stored.type;
+      numbers.assign(elements, elements + byte_count(stored));
+    } else if (!append_numbers(value, elements, &numbers)) {
+      return;
+    }
+    tensors_.resize((tensors_.size() + kAlignment - 1) / kAlignment * kAlignment);
+    const size_t offset = tensors_.size();
+    append_row_major(numbers, element_size(type), sizes, strides, &tensors_);
+    const auto tensor = fb::CreateTensor(
+        builder_, static_cast<schema::ScalarType>(type), builder_.CreateVector(sizes),
+        builder_.CreateVector(row_major_strides(sizes)), static_cast<int64_t>(offset));
+    const auto entry = fb::CreateValue(builder_, fb::ValueType::Tensor, tensor);
+    push(fb::CreateEvent(builder_, 0, 0,
+                         fb::CreateDebugEvent(builder_, 0, instruction, entry, kNoDelegateId,
+                                              builder_.CreateSharedString(node))));
   }
 
   void add_profile(std::string_view name, int chain, int instruction, int64_t begin, int64_t end) {
@@ -126,10 +235,20 @@ class Writer {
   }
 
   flatbuffers::Offset<fb::Tensor> tensor(const RunTrace::StoredTensor& stored) {
+    const std::vector<int64_t> strides = row_major_strides(stored.sizes);
+    size_t offset = base_ + stored.offset;
+    if (stored.strides != strides) {
+      const auto first = tensors_.begin() + static_cast<std::ptrdiff_t>(offset);
+      const std::vector<uint8_t> elements(
+          first, first + static_cast<std::ptrdiff_t>(byte_count(stored)));
+      tensors_.resize((tensors_.size() + kAlignment - 1) / kAlignment * kAlignment);
+      offset = tensors_.size();
+      append_row_major(elements, element_size(stored.type), stored.sizes, stored.strides,
+                       &tensors_);
+    }
     return fb::CreateTensor(builder_, static_cast<schema::ScalarType>(stored.type),
-                            builder_.CreateVector(stored.sizes),
-                            builder_.CreateVector(stored.strides),
-                            static_cast<int64_t>(base_ + stored.offset));
+                            builder_.CreateVector(stored.sizes), builder_.CreateVector(strides),
+                            static_cast<int64_t>(offset));
   }
 
   void add_result(const RunTrace::Stored& stored, int chain, int instruction, bool is_output) {

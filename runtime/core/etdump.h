@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "runtime/core/method_meta.h"
@@ -8,11 +9,17 @@
 
 namespace etlab {
 
-// A method and its runs, for an ETDump.
+// How values of delegates lie, by instruction and the backend's number: dimension order[i] of a
+// node's result is dimension i of the value.
+using ValueOrders = std::map<size_t, std::map<uint32_t, std::vector<size_t>>>;
+
+// A method and its runs, for an ETDump. Of the values of delegates' nodes those are written whose
+// orders are known: as numbers, with the dimensions of the node's result.
 struct TracedMethod {
   const MethodMeta* meta;
   LoadTimes load;
   std::vector<const RunTrace*> runs;
+  ValueOrders orders;
 };
 
 // The content of an .etdp file and of the debug buffer that it refers to.

@@ -46,7 +46,7 @@ void run(const Program& program, const std::string& name) {
   method->run({}, options, [](Span<const Value* const> outputs) {
     for (const Value* output : outputs) print(output->describe());
   });
-  const TracedMethod traced{&meta, method->load_times(), {&trace}};
+  const TracedMethod traced{&meta, method->load_times(), {&trace}, {}};
   const Etdump dump = write_etdump({&traced, 1});
   std::printf("%zu bytes of events, %zu of results\n", dump.events.size(), dump.tensors.size());
   method->interrupt();

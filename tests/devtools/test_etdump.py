@@ -104,3 +104,23 @@ def test_a_place_that_cannot_be_written_is_named(program_bytes, tmp_path):
         method.execute([torch.ones(2, 5)])
     with pytest.raises(errors.AccessError, match=r"cannot write '.*no.*run\.etdp'"):
         trace.save(tmp_path / "no" / "run.etdp")
+
+
+def test_tensors_of_any_layout_are_written_row_by_row():
+    class Picture(torch.nn.Module):
+        def forward(self, x):
+            return torch.relu(x + 1)
+
+    x = torch.randn(2, 3, 5, 7).to(memory_format=torch.channels_last)
+    program = to_edge(torch.export.export(Picture(), (x,))).to_executorch()
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    with method.trace(results=True) as trace:
+        (output,) = method.execute([x])
+    events, data = trace.to_etdump()
+    tensor = read_etdump(events).run_data[1].events[-1].debug_event.debug_entry.tensor
+    assert (tensor.sizes, tensor.strides) == ((2, 3, 5, 7), (105, 35, 7, 1))
+    found = torch.frombuffer(
+        bytearray(data), dtype=torch.float32, offset=tensor.offset, count=output.numel()
+    )
+    assert torch.equal(found.view(2, 3, 5, 7), output)
+    assert torch.equal(output, torch.relu(x + 1))

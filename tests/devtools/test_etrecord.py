@@ -78,9 +78,12 @@ def test_delegates_are_named_with_the_handles_of_their_nodes(exported, tmp_path)
     for instruction, one in delegates.items():
         inside = program.debug_handle_map["forward"][instruction]
         assert isinstance(inside, list)
-        for name, handle in one["delegate_map"].items():
-            assert name.endswith(f" [{handle}]")
-            assert handle in inside
+        for name, handles in one["delegate_map"].items():
+            found = handles if isinstance(handles, tuple) else (handles,)
+            assert name.endswith(f" [{found[0]}]")
+            assert set(found) <= set(inside)
+        assert not one["partial_nodes"]
+        assert one["value_orders"]
     assert program.instruction_id_to_num_outs_map["forward"].keys() == delegates.keys()
 
 

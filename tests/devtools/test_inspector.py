@@ -246,3 +246,54 @@ def test_a_run_has_a_record_of_itself(partitioner, tmp_path):
         assert all(gap < 1e-4 for gaps in frame.gap for gap in gaps)
     (expected,) = run.etrecord.reference_outputs["forward"][0]
     torch.testing.assert_close(expected, run.model(x).detach())
+
+
+class Fused(nn.Module):
+    """Operators that share nodes, nodes that share operators, and pictures in another order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 5, 3)
+        self.second = nn.Conv2d(5, 5, 3, groups=5)
+        self.third = nn.Linear(5, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(self.first(x))
+        y = nn.functional.relu6(self.second(y) + 1).mean((2, 3))
+        return torch.topk(nn.functional.gelu(self.third(y), approximate="tanh"), 2).values
+
+
+@pytest.mark.parametrize("quantizer", [None, "int8"])
+def test_numbers_inside_of_delegates_are_compared_node_by_node(quantizer, tmp_path):
+    torch.manual_seed(0)
+    x = torch.randn(1, 3, 9, 9)
+    run = etlab.export(Fused().eval(), (x,), partitioner="xnnpack", quantizer=quantizer)
+    method = run.file.program.new_method("forward")
+    with method.trace(results=True) as trace:
+        method.execute([x])
+    trace.save(tmp_path / "run.etdp", tmp_path / "run.bin", run.etrecord.value_orders())
+    run.etrecord.save(tmp_path / "run.etrecord")
+    inspectors = [
+        Inspector(trace=trace, etrecord=run.etrecord),
+        Inspector(
+            tmp_path / "run.etdp",
+            debug_buffer_path=tmp_path / "run.bin",
+            etrecord=tmp_path / "run.etrecord",
+        ),
+    ]
+    for inspector in inspectors:
+        frame = inspector.calculate_numeric_gap("L1")
+        nodes = {name.split(" [")[0] for names in frame.runtime_ops for name in names}
+        assert {"Conv2d", "DepthwiseConv2d", "FullyConnected"} <= nodes
+        assert "DELEGATE_CALL" not in nodes
+        assert all(gap < 2e-3 for gaps in frame.gap for gap in gaps), frame[["aot_ops", "gap"]]
+        shapes = {
+            tuple(value.shape) for value in frame.runtime_intermediate_output if len(value) == 1
+        }
+        assert (1, 5, 7, 7) in shapes
+    events = {event.name: event for event in inspectors[1].event_blocks[1].events}
+    convolution = next(event for name, event in events.items() if name.startswith("Conv2d"))
+    if quantizer is None:
+        assert convolution.op_types == ["aten.convolution.default", "aten.relu.default"]
+    transposed = [event for name, event in events.items() if name.startswith("StaticTranspose")]
+    assert all(event.debug_data == [] for event in transposed)

@@ -34,7 +34,7 @@ def main(folder: Path) -> None:
             "official": official_events(folder / f"official_{name}.etdp"),
             "bundle": verify(folder / f"{name}.bpte"),
         }
-        if name == "portable":
+        if name in ("portable", "whole"):
             gaps = inspector.calculate_numeric_gap(
                 "L1", reference_graph="edge_dialect_exported_program"
             )

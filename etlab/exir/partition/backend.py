@@ -21,10 +21,12 @@ class ValueOrigin:
             and, taken as numbers, that of the dequantize behind it; nodes whose results were only
             rounded to it stand before these.
         order: dimension `order[i]` of the node's result is dimension i of the value.
+        is_copy: whether it is made of another value that holds the same result, in another order.
     """
 
     node: str
     order: tuple[int, ...]
+    is_copy: bool = False
 
     def arrange(self, value: torch.Tensor) -> torch.Tensor:
         """The value, a view of it, with its dimensions as the node's result has them.
@@ -50,6 +52,8 @@ class PreprocessResult:
         takes_any_layout: inputs come as they lie in memory; otherwise as contiguous copies.
         value_origins: whose results the backend's values hold, by the number that its runtime part
             tells of them (`etlab.runtime.NodeResult.value`).
+        partial_nodes: ids of `debug_handle_map` whose nodes write no operator's result: half-way
+            values, and results in another order.
     """
 
     processed_bytes: bytes = b""
@@ -59,6 +63,7 @@ class PreprocessResult:
     takes_any_layout: bool = False
     external_tags: dict[str, str] = field(default_factory=dict)
     value_origins: dict[int, tuple[ValueOrigin, ...]] = field(default_factory=dict)
+    partial_nodes: frozenset[str] = frozenset()
 
 
 class BackendDetails:

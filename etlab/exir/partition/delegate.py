@@ -22,6 +22,7 @@ class LoweredModule:
         debug_handle_map: the backend's own operator ids to debug handles of the model.
         meta: what else the backend said; for reports.
         takes_any_layout: its inputs need no contiguous copies.
+        partial_nodes: ids of `debug_handle_map` whose nodes write no operator's result.
         value_origins: the nodes of `original` whose results the backend's values hold, by value.
     """
 
@@ -35,6 +36,7 @@ class LoweredModule:
     takes_any_layout: bool = False
     external_tags: dict[str, str] = field(default_factory=dict)
     value_origins: dict[int, tuple[ValueOrigin, ...]] = field(default_factory=dict)
+    partial_nodes: frozenset[str] = frozenset()
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         """Compute the subgraph with torch's operators, not with the backend."""

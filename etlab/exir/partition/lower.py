@@ -175,6 +175,7 @@ def _preprocess(subgraph: EdgeGraph, spec: DelegationSpec) -> LoweredModule:
         meta=processed._delegate_info_meta,
         takes_any_layout=processed.takes_any_layout,
         value_origins=dict(processed.value_origins),
+        partial_nodes=processed.partial_nodes,
         external_tags=dict(processed.external_tags),
     )
 

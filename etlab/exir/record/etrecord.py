@@ -118,6 +118,15 @@ class ETRecord:
         """Further programs by `name/method`; raises as `exported_program`."""
         return {name: one.program for name, one in self.graphs.items()}
 
+    def value_orders(self, method: str = "forward") -> dict[int, dict[int, tuple[int, ...]]]:
+        """How delegates' values lie, by instruction and value; for `EventTrace.to_etdump`."""
+        return {
+            int(instruction): {
+                int(value): tuple(order) for value, order in one.get("value_orders", {}).items()
+            }
+            for instruction, one in (self.delegate_map or {}).get(method, {}).items()
+        }
+
     def graph(self, name: str, method: str = "forward") -> RecordedProgram:
         """A recorded graph: "exported_program", "edge_dialect_exported_program", or another's name.
 

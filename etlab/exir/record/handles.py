@@ -11,7 +11,9 @@ from etlab.exir.partition.delegate import LoweredModule, executorch_call_delegat
 
 # By instruction: one handle, or those of all nodes of a delegate.
 HandleMap = dict[int, int | list[int]]
-# By instruction that calls a delegate: {"name": backend, "delegate_map": {its node: handles}}.
+# By instruction that calls a delegate: {"name": backend, "delegate_map": {its node: handles},
+# "partial_nodes": {nodes that write no operator's result: handles}, "value_orders": {its value: how
+# its dimensions lie}}; the last two are etlab's own.
 DelegateMap = dict[int, dict[str, Any]]
 
 
@@ -40,7 +42,9 @@ def delegate_map(graph: EdgeGraph, nodes: Sequence[fx.Node | None]) -> DelegateM
     return {
         instruction: {
             "name": delegates[node].backend_id,
-            "delegate_map": dict(delegates[node].debug_handle_map),
+            "delegate_map": _node_handles(delegates[node], are_partial=False),
+            "partial_nodes": _node_handles(delegates[node], are_partial=True),
+            "value_orders": _value_orders(delegates[node]),
         }
         for instruction, node in enumerate(nodes)
         if node is not None and node in delegates
@@ -55,6 +59,25 @@ def output_counts(graph: EdgeGraph, nodes: Sequence[fx.Node | None]) -> dict[int
         for instruction, node in enumerate(nodes)
         if node is not None and node in delegates
     }
+
+
+def _node_handles(delegate: LoweredModule, *, are_partial: bool) -> dict[Any, Any]:
+    """Handles of the nodes that write results, or of the others."""
+    return {
+        name: handles
+        for name, handles in delegate.debug_handle_map.items()
+        if (name in delegate.partial_nodes) == are_partial
+    }
+
+
+def _value_orders(delegate: LoweredModule) -> dict[int, tuple[int, ...]]:
+    """Of values that are the result of the node that writes them: their dimensions in memory."""
+    found = {}
+    for value, origins in delegate.value_origins.items():
+        own = [origin for origin in origins if not origin.is_copy]
+        if own:
+            found[value] = own[-1].order
+    return found
 
 
 def _delegates(graph: EdgeGraph) -> dict[fx.Node, LoweredModule]:

@@ -71,7 +71,7 @@ void write_csv(const std::string& path, const Runs& runs, const MethodMeta& meta
 
 void write_etdump(const std::string& path, const Runs& runs, const MethodMeta& meta,
                   const Method& method) {
-  TracedMethod traced{&meta, method.load_times(), {}};
+  TracedMethod traced{&meta, method.load_times(), {}, {}};
   for (const auto& run : runs) traced.runs.push_back(run.get());
   const Etdump dump = write_etdump(Span<const TracedMethod>(&traced, 1));
   errno = 0;
