@@ -28,6 +28,7 @@ class Alignment:
         numbers: the node whose value a tensor of the program is, by its place.
         orders: of the tensors inside of delegates, their dimensions as they lie in memory.
         inputs: nodes that are the program's inputs, in order.
+        branching: instructions of branches and loops, to the lowered node that they belong to.
         computed: lowered nodes whose value some node of the edge graph computes, with the part.
     """
 
@@ -38,6 +39,7 @@ class Alignment:
     numbers: Mapping[Place, str]
     orders: Mapping[Place, tuple[int, ...]]
     inputs: tuple[str, ...]
+    branching: Mapping[int, str]
     computed: Mapping[str, str]
 
     def why_not(self, operator: Operator) -> str:
@@ -49,9 +51,11 @@ class Alignment:
         for node in operator.chain:
             if node in self.fused:
                 return f"computed in one step with '{self._operator_of(self.fused[node])}'"
+        if not set(operator.chain).isdisjoint(self.branching.values()):
+            return "control flow, of which no step has the value"
         parts = [self.computed[node] for node in operator.chain if node in self.computed]
         if not parts:
-            return "removed or folded by the compiler"
+            return "removed, folded or rewritten by the compiler"
         return "inside of a delegate without a step of its own" if parts[0] else "a view: no step"
 
     def together(self, operator: Operator) -> tuple[str, ...]:
@@ -103,5 +107,6 @@ def align(run: Subject, parts: ProgramParts, method: str = "forward") -> Alignme
         finder.numbers,
         finder.orders,
         inputs,
+        finder.branching,
         finder.computed,
     )

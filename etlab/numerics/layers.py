@@ -8,7 +8,10 @@ from etlab.numerics.metrics import metric
 
 # Local errors up to these are rounding; above, an operator computes something else.
 LARGEST_SHARE_OFF_BY_ONE = 0.02
-LARGEST_RELATIVE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 5e-2}
+LARGEST_RELATIVE = {
+    **{"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 5e-2},
+    **{"complex128": 1e-9, "complex64": 1e-4, "complex32": 2e-2},
+}
 LARGEST_OF_ROWS = 0.1  # the device has a scale for each row, PT2E's simulation one for all
 LARGEST_OF_QUANTIZATION = 0.5  # 6 dB: half of the signal is gone
 LARGEST_GROWTH = 4.0  # of what arrives at an operator that could not be run alone

@@ -159,6 +159,8 @@ class _Search:
 
     def _need_written(self, value: int, writer: int) -> None:
         """A value that an instruction writes."""
+        if writer in self._alignment.branching:
+            raise EtlabError("it reads the result of control flow, which has no step of its own")
         inside = self._parts.inside_of(writer)
         if inside is None:
             self._compute_step(writer)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch._ops import HigherOrderOperator
 
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.graph import is_getitem
@@ -50,6 +51,7 @@ class SiteFinder:
         self.fused: dict[str, str] = {}
         self.numbers: dict[Place, str] = {}
         self.orders: dict[Place, tuple[int, ...]] = {}
+        self.branching: dict[int, str] = {}
 
     @property
     def computed(self) -> dict[str, str]:
@@ -66,7 +68,9 @@ class SiteFinder:
             if node is None:
                 continue
             lowered = lowered_module(self._edge, node)
-            if lowered is None:
+            if isinstance(node.target, HigherOrderOperator):
+                self.branching[step.index] = self._computes.get(("", node.name), "")
+            elif lowered is None:
                 self._own(step.index, node)
             else:
                 self._inside(step.index, str(node.all_input_nodes[0].target), lowered)

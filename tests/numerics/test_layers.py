@@ -290,3 +290,58 @@ def test_a_step_that_needs_other_delegates_runs_alone_with_parts_of_them():
     row = report.row("scaled_dot_product_attention", "native")
     assert row.local is not None, row.local_reason
     assert row.local.relative < 1e-5
+
+
+@pytest.mark.parametrize("partitioner", [None, "xnnpack", "reference"])
+def test_control_flow_is_not_compared_and_nothing_is_computed_through_it(partitioner):
+    class Branch(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,)) + 1
+
+    for sample in ((torch.rand(3),), (-torch.rand(3),)):
+        run = etlab.export(Branch(), sample, partitioner=partitioner)
+        report = compare_layers(run, [sample], paths=["native"])
+        assert report.row("cond").reason.startswith("control flow")
+        assert report.first_divergence() is None
+        assert report.row("add").accumulated is None or (
+            report.row("add").accumulated.values["max_abs"] == 0.0
+        )
+
+
+def test_complex_results_have_a_tolerance_too():
+    class Spectrum(torch.nn.Module):
+        def forward(self, x):
+            return torch.fft.fft(x) * 1.5
+
+    sample = (torch.rand(8),)
+    with pytest.warns(UserWarning, match="complex"):  # the official runtime has no such kernel
+        run = etlab.export(Spectrum(), sample)
+    report = compare_layers(run, [sample], paths=["native"])
+    assert report.row("fft_fft").accumulated is not None
+    assert report.first_divergence() is None
+
+
+def test_loops_of_recurrent_layers_do_not_stand_in_the_way():
+    class Recurrent(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.GRU(4, 3, batch_first=True)
+            self.head = torch.nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.head(self.layer(x)[0])
+
+    sample = (torch.rand(2, 5, 4),)
+    report = compare_layers(etlab.export(Recurrent().eval(), sample), [sample], paths=["native"])
+    linear = report.row("linear")
+    assert linear.accumulated.values["sqnr_db"] > 100
+    assert report.first_divergence() is None
+
+
+def test_pictures_are_well_formed():
+    from xml.etree import ElementTree
+
+    run = residual_run()
+    report = compare_layers(run, samples(1), paths=["native", "exported"])
+    for svg in (_depth(report), run.tensors("relu", samples(1)[0]).histogram()):
+        assert ElementTree.fromstring(svg).tag.endswith("svg")
