@@ -163,3 +163,10 @@ def test_a_run_can_be_planned_anew():
     assert run.memory_plan().plan == present.plan
     with pytest.raises(InvalidArgumentError, match="no argument size; there is planner, "):
         run.memory_plan(size=3)
+
+
+def test_the_padding_for_delegates_is_no_fragmentation():
+    run = etlab.export(torch.nn.Linear(4, 4), torch.ones(2, 4), partitioner="xnnpack")
+    stored = run.file.memory_plan()
+    assert stored.fragmentation == run.memory_plan().fragmentation == 0.0
+    assert stored.peak == stored.lower_bound == 64 + 64

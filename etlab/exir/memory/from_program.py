@@ -1,6 +1,7 @@
 """The memory plan that a program file holds, whoever wrote it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import torch
 
@@ -8,6 +9,7 @@ from etlab.exir.emit import schema
 from etlab.exir.emit.dump import operator_name
 from etlab.exir.emit.scalar_type import DTYPES, ITEM_SIZES
 from etlab.exir.memory.plan import MemoryPlan, PlannedTensor
+from etlab.exir.memory.shared_state import DELEGATE_PADDING
 
 _ALIGNMENT = 16
 
@@ -24,6 +26,7 @@ class _Tenant:
     source: str
     first: int
     last: int
+    users: set[int] = field(default_factory=set)  # steps; before and behind them, the caller
 
 
 def plan_of_program(plan: schema.ExecutionPlan) -> MemoryPlan:
@@ -51,8 +54,8 @@ class _Reader:
         self._end = max(len(instructions) - 1, 0)
         for index, value in enumerate(self._values):
             if isinstance(value, schema.Tensor) and value.allocation_info and value.data_buffer_idx:
-                self._touch(index, 0, "state", "")
-                self._touch(index, self._end, "", "")
+                self._touch(index, 0, "state", "", is_use=False)
+                self._touch(index, self._end, "", "", is_use=False)
         for index in self._plan.inputs or ():
             self._touch(index, 0, "input", "")
         steps: list[str] = []
@@ -61,15 +64,29 @@ class _Reader:
             steps.append(self._step(instruction, step, source))
         for index in self._plan.outputs or ():
             self._touch(index, self._end, "output", "")
-        sizes = self._plan.non_const_buffer_sizes or ()
+        sizes = dict(enumerate(self._plan.non_const_buffer_sizes or ()))
+        sizes.pop(0, None)
+        tensors = tuple(self._planned(place, tenant) for place, tenant in enumerate(self._tenants))
         return MemoryPlan(
-            self._plan.name or "",
-            tuple(self._planned(number, tenant) for number, tenant in enumerate(self._tenants)),
-            {place: size for place, size in enumerate(sizes) if place},
-            _ALIGNMENT,
-            tuple(steps),
-            "as stored",
+            method=self._plan.name or "",
+            tensors=tensors,
+            arena_sizes=sizes,
+            alignment=_ALIGNMENT,
+            steps=tuple(steps),
+            planner="as stored",
+            padding=self._padding(tensors, sizes),
         )
+
+    def _padding(self, tensors: Sequence[PlannedTensor], sizes: Mapping[int, int]) -> int:
+        """What exporters leave for delegates at the end of each arena, if they did."""
+        if not self._plan.delegates:
+            return 0
+        reach: dict[int, int] = {}
+        for tensor in tensors:
+            end = tensor.offset + tensor.nbytes
+            reach[tensor.memory_id] = max(reach.get(tensor.memory_id, 0), end)
+        left = [sizes.get(arena, 0) - end for arena, end in reach.items()]
+        return DELEGATE_PADDING if left and min(left) >= DELEGATE_PADDING else 0
 
     def _step(self, instruction: schema.Instruction, step: int, source: str) -> str:
         call = instruction.instr_args
@@ -118,7 +135,9 @@ class _Reader:
                 if place and tenant.place == (place.memory_id, place.memory_offset):
                     self._known[index] = tenant
 
-    def _touch(self, index: int, step: int, writer: str, source: str) -> None:
+    def _touch(
+        self, index: int, step: int, writer: str, source: str, *, is_use: bool = True
+    ) -> None:
         """Note a use of a value; `writer` is empty when it is only read."""
         tensor = self._values[index] if 0 <= index < len(self._values) else None
         if not isinstance(tensor, schema.Tensor) or tensor.allocation_info is None:
@@ -137,6 +156,8 @@ class _Reader:
         self._known[index] = tenant
         self._at[place] = tenant
         tenant.last = max(tenant.last, step)
+        if is_use:
+            tenant.users.add({"input": -1, "output": self._end + 1}.get(writer, step))
 
     def _planned(self, number: int, tenant: _Tenant) -> PlannedTensor:
         extra = tenant.tensor.extra_tensor_info
@@ -153,6 +174,7 @@ class _Reader:
             offset=tenant.place[1],
             first_use=tenant.first,
             last_use=tenant.last,
+            uses=len(tenant.users),
         )
 
 

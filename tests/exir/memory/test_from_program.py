@@ -13,7 +13,17 @@ def _both(program):  # type: ignore[no-untyped-def]
 
 def _shape_of(plan):  # type: ignore[no-untyped-def]
     return sorted(
-        (t.memory_id, t.offset, t.nbytes, t.first_use, t.last_use, t.operator, t.shape, t.dtype)
+        (
+            t.memory_id,
+            t.offset,
+            t.nbytes,
+            t.first_use,
+            t.last_use,
+            t.operator,
+            t.shape,
+            t.dtype,
+            t.uses,
+        )
         for t in plan.tensors
     )
 

@@ -4,6 +4,7 @@ from exir.lowering import Function, lower, seeded
 from torch import nn
 
 from etlab.errors import InvalidArgumentError, MemoryPlanError
+from etlab.exir import ExecutorchBackendConfig, ExecutorchProgramManager, to_edge
 from etlab.exir.memory import Interval, Memory, MemoryPlanningPass
 from etlab.exir.memory.memories import Request, place_in_memories
 from etlab.exir.memory.search import search
@@ -153,3 +154,36 @@ def test_other_planning_can_be_tried_on_a_program() -> None:
     wide = program.memory_plan(planning=MemoryPlanningPass(alignment=256))
     assert all(item.offset % 256 == 0 for item in wide.tensors)
     assert program.memory_plan() == before
+
+
+class _Memory(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("sum", torch.zeros(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.sum.add_(x)
+        return self.sum * 2
+
+
+def _two_methods(**options: bool) -> ExecutorchProgramManager:
+    planning = MemoryPlanningPass(memories=[_sram(1000), DRAM], pinned={"state": "dram"}, **options)
+    model = _Memory()
+    exported = torch.export.export(model, (seeded(3),), strict=False)
+    edge = to_edge({"first": exported, "second": exported})
+    return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning))
+
+
+def test_state_that_would_be_taken_for_shared_is_refused() -> None:
+    with pytest.raises(MemoryPlanError, match="share_mutable_buffers=True, or pin the state"):
+        _two_methods()
+
+
+def test_shared_state_lies_behind_the_memories() -> None:
+    program = _two_methods(share_mutable_buffers=True)
+    plan = program.memory_plan("second")
+    assert [arena.name for arena in plan.arenas] == ["sram", "dram", "shared state"]
+    loaded = Runtime.get().load_program(program.buffer)
+    one = torch.ones(3)
+    results = [loaded.load_method(name).execute((one,))[0] for name in ("first", "second")]
+    assert [int(result[0]) for result in results] == [2, 4]
