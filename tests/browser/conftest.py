@@ -68,7 +68,12 @@ def lab_of(tmp_path_factory):
     finally:
         for server in servers:
             server.terminate()
-            server.wait(30)
+        for server in servers:
+            try:
+                server.wait(60)
+            except subprocess.TimeoutExpired:  # a loaded machine takes long to end the kernels
+                server.kill()
+                server.wait(30)
 
 
 def _start_lab(folder, cells):
