@@ -133,6 +133,15 @@ def svg_image(svg: str, *, alternative: str, width: int | None = None) -> str:
     )
 
 
+def shorten(text: str, most: int = 40) -> str:
+    """Long names, such as digests, by their beginning.
+
+    >>> shorten("'0123456789abcdef'", 12), shorten("weight", 12)
+    ("'0123456789…", 'weight')
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def text_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A plain text table, columns padded to their widest cell.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas
 
 _HEADER = struct.Struct("<4sIQQQ")
+_MOST_LINES = 40  # of a table as text
 _SMALLEST_DUPLICATE = 64  # bytes; less is not worth a line
 
 
@@ -132,7 +133,7 @@ class Anatomy:
     def __str__(self) -> str:
         """Header and tables."""
         tables: tuple[Table[Any], ...] = (self.segments, self.delegates, self.duplicates)
-        return "\n\n".join([self._headline(), *(str(table) for table in tables if table)])
+        return "\n\n".join([self._headline(), *(_text(table) for table in tables if table)])
 
     def _headline(self) -> str:
         header = self.header
@@ -150,6 +151,13 @@ class Anatomy:
             *(table._repr_html_() for table in tables if table),
             subtitle=self._headline(),
         )
+
+
+def _text(table: Table[Any]) -> str:
+    """A table as text, long ones by their beginning."""
+    lines = str(table).splitlines()
+    more = len(lines) - _MOST_LINES
+    return "\n".join([*lines[:_MOST_LINES], f"… and {more} more"] if more > 0 else lines)
 
 
 def anatomy(data: bytes, file: ProgramData, name: str) -> Anatomy:
@@ -219,7 +227,7 @@ def _segments(data: bytes, file: ProgramData) -> Iterator[SegmentRow]:
                 text = f"{delegate.id} of {plan.name}"
                 holds.setdefault(place.index, []).append(text)
     for named in program.named_data or ():
-        holds.setdefault(named.segment_index, []).append(f"'{named.key}'")
+        holds.setdefault(named.segment_index, []).append(display.shorten(f"'{named.key}'"))
     for index, segment in enumerate(program.segments or ()):
         what = ", ".join(dict.fromkeys(holds.get(index, ()))) or "nothing that is named"
         yield SegmentRow(index, base + segment.offset, segment.size, what)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SECTIONS = ("methods", "signature", "graph", "operators", "weights", "plan", "delegates", "bytes")
 _MOST_LINES = 200
+_MOST_OF_A_SECTION = 40  # as text
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,10 @@ class ProgramDiff:
             rows = self.section(name)
             if rows:
                 parts.append(f"\n{name}")
-                parts += [_line(row) for row in rows]
+                parts += [_line(row) for row in rows[:_MOST_OF_A_SECTION]]
+                if len(rows) > _MOST_OF_A_SECTION:
+                    more = len(rows) - _MOST_OF_A_SECTION
+                    parts.append(f"  … and {more} more: section('{name}')")
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
@@ -281,7 +285,8 @@ def _digest(content: Any) -> str:
 
 
 def _line(row: Difference) -> str:
-    where = f"{row.method}, {row.what}" if row.method else row.what
+    what = display.shorten(row.what)
+    where = f"{row.method}, {what}" if row.method else what
     if "\n" not in row.before + row.after and len(row.before) + len(row.after) < 100:
         return f"  {where}: {row.before or 'absent'} -> {row.after or 'absent'}"
     lines = [f"  {where}"]
