@@ -48,6 +48,7 @@ class SensitivityReport:
         metric: the name of the metric.
         rows: one a layer.
         quantized: the metric with everything quantized.
+        others: the metric with what is no layer quantized only: sums, pools, activations.
         data: what the samples were, in words.
         warnings: what the reader should know before trusting the numbers.
     """
@@ -57,6 +58,7 @@ class SensitivityReport:
     metric: str
     rows: tuple[LayerSensitivity, ...]
     quantized: float | None
+    others: float | None
     data: str
     warnings: tuple[str, ...] = ()
 
@@ -96,7 +98,8 @@ class SensitivityReport:
         chosen = find_metric(self.metric)
         return (
             f"{self.model}, {self.quantizer}: {chosen.label} against float,"
-            f" {chosen.format(self.quantized)} with all layers quantized; on {self.data}"
+            f" {chosen.format(self.quantized)} with everything quantized,"
+            f" {chosen.format(self.others)} with what is no layer only; on {self.data}"
         )
 
     def __str__(self) -> str:
@@ -173,6 +176,7 @@ def weigh_layers(judge: Judge, *, model: str, quantizer: str) -> SensitivityRepo
         metric=judge.metric.name,
         rows=tuple(rows),
         quantized=judge.score(layers, others=True),
+        others=judge.score((), others=True),
         data=describe(judge.samples),
         warnings=tuple(warnings_about(judge.samples)),
     )

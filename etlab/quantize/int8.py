@@ -21,7 +21,8 @@ class Int8(Quantizer):
         weights: how the weights' ranges are found: "min-max" or "mse".
         percentile: what the observer "percentile" keeps, in percent.
         steps: how many calibration samples are enough; None takes all.
-        keep_float: names of modules that stay in float, with what is in them.
+        keep_float: names of modules that stay in float, with what is in them, or of operators
+            (`aten.add`).
     """
 
     name = "int8"

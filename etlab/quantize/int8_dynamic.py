@@ -17,7 +17,8 @@ class Int8Dynamic(Quantizer):
     Args:
         per_channel: a scale for every output channel of a weight; XNNPACK takes nothing else.
         weights: how the weights' ranges are found: "min-max" or "mse".
-        keep_float: names of modules that stay in float, with what is in them.
+        keep_float: names of modules that stay in float, with what is in them, or of operators
+            (`aten.add`).
     """
 
     name = "int8-dynamic"

@@ -63,6 +63,8 @@ ALL = {aten.tanh.default, aten.add.Tensor}
         (lambda q: q.set_operator_type(aten.linear.default, INT8), [8, 8, 8, 8], set()),
         (lambda q: q.set_global(INT8).set_operator_type(aten.tanh, None),
          [8, 8, 8, 8], {aten.add.Tensor}),
+        (lambda q: q.set_global(INT8).keep_float(["head", "aten.tanh", "aten.add.Tensor"]),
+         [None, 8, 8, None], set()),
         (lambda q: q.set_global(INT8).set_filter_function(lambda n: "linear" in n.name),
          [8, 8, 8, 8], set()),
     ],

@@ -44,6 +44,7 @@ def test_the_layer_that_costs_most_stands_first(report):
     worst, *others = report.rows
     assert worst.alone < min(row.alone for row in others) - 5
     assert worst.spared > report.quantized + 3
+    assert report.others > worst.spared
     assert report.to_quantizer_overrides(1) == {"keep_float": ("middle",)}
     with pytest.raises(InvalidArgumentError, match="expected 0 to 3 layers, got 4"):
         report.to_quantizer_overrides(4)

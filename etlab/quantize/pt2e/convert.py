@@ -58,7 +58,8 @@ def convert_pt2e(model: fx.GraphModule) -> fx.GraphModule:
 
     Takes what torchao's `prepare_pt2e` and `prepare_qat_pt2e` in `flow.py` make. Weights and other
     observed constants are stored as integers; batch norms of a training are folded. A weight's
-    scale is raised where the layer's bias would not fit into 32 bits.
+    scale is raised where the layer's bias would not fit into 32 bits, and biases are rounded to the
+    steps of such integers, so that PyTorch adds what a device adds.
 
     Raises:
         LoweringError: an observer saw what no integer stands for.
@@ -76,6 +77,7 @@ def convert_pt2e(model: fx.GraphModule) -> fx.GraphModule:
     }
     for node, weight in chosen.items():
         _make_room_for_biases(model, node, weight, chosen)
+    _round_biases(model, chosen)
     for node, observer in observed.items():
         if isinstance(observer, AffineQuantizedObserverBase):
             observer.convert(model, node)
@@ -118,14 +120,18 @@ def _is_dynamic(observer: Any) -> bool:
 
 
 def _choose(node: fx.Node, observer: Any) -> _Integers:
-    scale, zero_point = observer.calculate_qparams()
+    refusal = (
+        f"the values of '{node.args[0]}' are infinite or not numbers for a calibration sample,"
+        " which no integer stands for: look at the sample, or keep that part in float"
+    )
+    try:
+        scale, zero_point = observer.calculate_qparams()
+    except AssertionError as error:  # torchao's, of ranges that are none
+        raise LoweringError(refusal) from error
     scale = torch.as_tensor(scale).detach().reshape(-1).float()
     zero_point = torch.as_tensor(zero_point).detach().reshape(-1)
     if not bool((scale.isfinite() & (scale > 0)).all()):
-        raise LoweringError(
-            f"the values of '{node.args[0]}' are infinite or not numbers for a calibration sample,"
-            " which no integer stands for: look at the sample, or keep that part in float"
-        )
+        raise LoweringError(refusal)
     return _Integers(observer, scale, zero_point.to(torch.int64))
 
 
@@ -143,6 +149,22 @@ def _make_room_for_biases(
         least = constant_of(model, bias).float().abs() / (source.scale * _LARGEST_BIAS)
         least = least if weight.is_per_channel else least.max().reshape(1)
         weight.scale = torch.maximum(weight.scale, least)
+
+
+def _round_biases(model: fx.GraphModule, chosen: dict[fx.Node, _Integers]) -> None:
+    """Round the biases of layers whose input and weight have fixed scales, each by itself."""
+    for layer in [node for node in model.graph.nodes if node.target in PRODUCTS]:
+        bias: Any = layer.args[2] if len(layer.args) > 2 else None
+        source, weight = chosen.get(layer.args[0]), chosen.get(layer.args[1])
+        if bias is None or bias.op != "get_attr" or source is None or weight is None:
+            continue
+        if weight.observer.qscheme not in _SYMMETRIC or len(source.scale) != 1:
+            continue
+        step = source.scale * weight.scale
+        value = constant_of(model, bias)
+        rounded = (torch.round(value.float() * (1 / step)) * step).to(value.dtype)
+        name = f"{str(bias.target).replace('.', '_')}_rounded"
+        layer.update_arg(2, new_constant(model, rounded, name, layer))
 
 
 def _constant(model: fx.GraphModule, node: fx.Node, integers: _Integers) -> fx.Node:

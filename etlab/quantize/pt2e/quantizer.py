@@ -6,6 +6,7 @@ from typing import Any, Self
 import torch
 from torch import fx
 
+from etlab.errors import NotFoundError
 from etlab.quantize.base import quiet_imports
 from etlab.quantize.pt2e import rules
 from etlab.quantize.pt2e.cleaning import clean
@@ -65,9 +66,21 @@ class IntegerQuantizer(Quantizer):  # type: ignore[misc]
         return self
 
     def keep_float(self, names: Iterable[str]) -> Self:
-        """Leave modules as they are, by their dotted names."""
+        """Leave modules as they are, by their dotted names, and operators, as `aten.add`.
+
+        Raises:
+            NotFoundError: there is no such operator.
+        """
         for name in names:
-            self.set_module_name(name, None)
+            if not name.startswith("aten."):
+                self.set_module_name(name, None)
+                continue
+            found: Any = torch.ops.aten
+            for part in name.split(".")[1:]:
+                found = getattr(found, part, None)
+            if found is None:
+                raise NotFoundError(f"keep_float: there is no operator {name}")
+            self.set_operator_type(found, None)
         return self
 
     def config_of(self, node: fx.Node) -> QuantizationConfig | None:
