@@ -241,10 +241,14 @@ class ProgramParts:
             return Step(index, name, tuple(reads), tuple(writes))
         if isinstance(call, schema.DelegateCall):
             flat = flat_values(self.values, call.args or ())
-            known = {*written, *self.inputs}
-            known |= {value for value in flat if self._is_given(value)}
-            reads = [value for value in flat if value in known]
-            writes = [value for value in flat if value not in known]
+            inside = self.inside(call.delegate_index)
+            if inside is not None:
+                writes = [flat[place] for place in inside.outputs.values() if place < len(flat)]
+            else:  # what nobody wrote before; a view of something else would be taken for that
+                known = {*written, *self.inputs}
+                known |= {value for value in flat if self._is_given(value)}
+                writes = [value for value in flat if value not in known]
+            reads = [value for value in flat if value not in writes]
             name = self._delegate(call.delegate_index).id or ""
             return Step(index, name, tuple(reads), tuple(writes), call.delegate_index)
         if isinstance(call, schema.MoveCall):

@@ -144,6 +144,16 @@ def test_parity_compares_a_run_or_exports_a_model_first(shell, capsys):
     assert again.rows == report.rows
 
 
+def test_parity_gives_the_worst_operators_or_leaves_operators_out(shell):
+    shell.run_line_magic("etexport", "model --inputs x -n run")
+    worst = shell.run_line_magic("etparity", "run --paths eager,native --top 1")
+    assert len(worst) == 1
+    bare = shell.run_line_magic("etparity", "run --paths eager,native --no-layers")
+    assert bare.layers is None
+    alone = shell.run_line_magic("etparity", "run --paths eager,native --no-local")
+    assert all(row.local is None for row in alone.layers)
+
+
 def test_progress_is_silent_when_asked_and_without_a_terminal(shell, monkeypatch, capsys):
     shell.run_line_magic("etexport", "model --inputs x")
     monkeypatch.delenv("ETLAB_PROGRESS")

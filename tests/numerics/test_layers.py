@@ -345,3 +345,18 @@ def test_pictures_are_well_formed():
     report = compare_layers(run, samples(1), paths=["native", "exported"])
     for svg in (_depth(report), run.tensors("relu", samples(1)[0]).histogram()):
         assert ElementTree.fromstring(svg).tag.endswith("svg")
+
+
+def test_a_view_that_goes_into_a_delegate_is_what_it_reads():
+    from etlab.errors import NotFoundError
+    from etlab.models import silero_vad
+
+    try:
+        model = silero_vad.load()
+    except NotFoundError as error:
+        pytest.skip(str(error))
+    sample = (torch.linspace(0, 40, 512).sin().reshape(1, 512),)
+    run = etlab.export(model, sample, partitioner="xnnpack")
+    report = compare_layers(run, [sample], paths=["native"])
+    assert report.coverage[0].local >= 20
+    assert report.first_divergence() is None
