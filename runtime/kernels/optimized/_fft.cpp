@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/kernel.h"
@@ -13,8 +16,9 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int64_t kMostRadices = 64;
+constexpr int64_t kNarrow = 4;  // a width that leaves vectors half empty
 
-// The factors of `number` among 4, 2, 3 and 5; 0 when there are others.
+// The factors of `number` among 4, 2, 3 and 5; 0 when there are others, or none.
 int64_t factor(int64_t number, int64_t* radices) {
   int64_t count = 0;
   for (const int64_t radix : {4, 2, 3, 5}) {
@@ -53,37 +57,88 @@ bool supports_c2r(Context&, const Tensor& self, Span<const int64_t> dim, int64_t
 }
 
 // Roots of unity as products of a coarse and a fine one: two square roots of `length` sines.
-const Complex<double>* make_roots(Context& context, int64_t length) {
+std::vector<Complex<double>> make_roots(int64_t length) {
   const auto fine_count = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(length))));
-  auto* fine = context.allocate<Complex<double>>(fine_count);
-  auto* roots = context.allocate<Complex<double>>(length);
+  std::vector<Complex<double>> fine(static_cast<size_t>(fine_count));
+  std::vector<Complex<double>> roots(static_cast<size_t>(length));
   const auto root = [length](int64_t k) {
     const double angle = -2 * kPi * static_cast<double>(k) / static_cast<double>(length);
     return Complex<double>{std::cos(angle), std::sin(angle)};
   };
-  for (int64_t k = 0; k < fine_count; ++k) fine[k] = root(k);
+  for (int64_t k = 0; k < fine_count; ++k) fine[static_cast<size_t>(k)] = root(k);
   for (int64_t begin = 0; begin < length; begin += fine_count) {
     const Complex<double> coarse = root(begin);
     const int64_t count = std::min(fine_count, length - begin);
-    for (int64_t k = 0; k < count; ++k) roots[begin + k] = coarse * fine[k];
+    for (int64_t k = 0; k < count; ++k) {
+      roots[static_cast<size_t>(begin + k)] = coarse * fine[static_cast<size_t>(k)];
+    }
   }
   return roots;
 }
 
-// Runs `kernel` over all lines, eight at a time; the last ones are repeated to fill eight.
-template <typename From, typename To, typename Kernel>
-void for_each_line(Context& context, int64_t length, int64_t normalization, const Tensor& self,
-                   Tensor& out, const Kernel& kernel) {
-  int64_t radices[kMostRadices];
-  const int64_t radix_count = factor(length / 2, radices);
-  const auto count = static_cast<double>(length);
-  const double scale =
-      normalization == 0 ? 1 : (normalization == 1 ? 1 / std::sqrt(count) : 1 / count);
-  const FourierPlan plan{length, radices, radix_count, make_roots(context, length), scale};
+// What the transforms of one length need, as FourierPlan and FourierLinePlan describe it.
+struct Tables {
+  std::vector<Complex<double>> roots;
+  int64_t width = 0;  // of one line; 0: only lines together can be transformed
+  std::vector<float> parts;  // of the roots, then of the twists, each real and imaginary
+
+  explicit Tables(int64_t length) : roots(make_roots(length)) {
+    const int64_t half = length / 2;
+    for (const int64_t each : {4, 8, 16}) {
+      if (half % each == 0 && (width == 0 || half / each >= each)) width = each;
+    }
+    if (width == 0) return;
+    const auto count = static_cast<size_t>(half);
+    parts.resize(4 * count);
+    for (size_t k = 0; k < count; ++k) {
+      const size_t row = k / static_cast<size_t>(width);
+      const size_t column = k % static_cast<size_t>(width);
+      const Complex<double>& twist = roots[2 * row * column];
+      parts[k] = static_cast<float>(roots[k].real);
+      parts[count + k] = static_cast<float>(roots[k].imaginary);
+      parts[2 * count + k] = static_cast<float>(twist.real);
+      parts[3 * count + k] = static_cast<float>(twist.imaginary);
+    }
+  }
+};
+
+// Tables of the lengths that were asked for last: making them takes longer than to transform a line.
+std::shared_ptr<const Tables> tables_for(int64_t length) {
+  constexpr size_t kKept = 8;
+  constexpr int64_t kLongest = int64_t{1} << 16;
+  struct Kept {
+    std::mutex mutex;
+    std::vector<std::pair<int64_t, std::shared_ptr<const Tables>>> last;  // the newest at the end
+  };
+  static Kept kept;
+  if (length > kLongest) return std::make_shared<const Tables>(length);
+  const std::lock_guard<std::mutex> lock(kept.mutex);
+  const auto found = std::find_if(kept.last.begin(), kept.last.end(),
+                                  [length](const auto& entry) { return entry.first == length; });
+  if (found != kept.last.end()) {
+    std::rotate(found, found + 1, kept.last.end());
+  } else {
+    if (kept.last.size() == kKept) kept.last.erase(kept.last.begin());
+    kept.last.emplace_back(length, std::make_shared<const Tables>(length));
+  }
+  return kept.last.back().second;
+}
+
+// How the kernels of one direction are called.
+template <typename From, typename To>
+struct Direction {
+  void (*lines_together)(const FourierPlan&, const From* const*, To* const*, FourierLane*);
+  void (*one_line)(const FourierLinePlan&, const From*, To*, float*);
+};
+
+// kFourierLines at a time; the last ones are repeated to fill up.
+template <typename From, typename To>
+void transform_together(Context& context, const FourierPlan& plan, const Tensor& self, Tensor& out,
+                        const Direction<From, To>& direction) {
   const int64_t from_size = last_size(self);
   const int64_t to_size = last_size(out);
   const int64_t lines = self.numel() / from_size;
-  auto* scratch = context.allocate<FourierLane>(length * context.thread_count());
+  auto* scratch = context.allocate<FourierLane>(plan.length * context.thread_count());
   // Lines that are repeated give their results to nobody.
   auto* unused = context.allocate<To>(to_size * context.thread_count());
   const From* from = self.data<From>();
@@ -97,11 +152,52 @@ void for_each_line(Context& context, int64_t length, int64_t normalization, cons
         sources[i] = from + std::min(line, lines - 1) * from_size;
         results[i] = line < lines ? to + line * to_size : unused + to_size * worker;
       }
-      kernel(plan, sources, results, scratch + length * worker);
+      direction.lines_together(plan, sources, results, scratch + plan.length * worker);
     }
   };
-  const int64_t grain = std::max<int64_t>(1, 1024 / length);
+  const int64_t grain = std::max<int64_t>(1, 1024 / plan.length);
   context.parallel_for((lines + kFourierLines - 1) / kFourierLines, grain, run);
+}
+
+template <typename From, typename To>
+void for_each_line(Context& context, int64_t length, int64_t normalization, const Tensor& self,
+                   Tensor& out, const Direction<From, To>& direction) {
+  const std::shared_ptr<const Tables> tables = tables_for(length);
+  const auto count = static_cast<double>(length);
+  const auto scale = static_cast<float>(
+      normalization == 0 ? 1 : (normalization == 1 ? 1 / std::sqrt(count) : 1 / count));
+  const int64_t from_size = last_size(self);
+  const int64_t lines = self.numel() / from_size;
+  int64_t radices[kMostRadices];
+  const bool fills_more_together = tables->width <= kNarrow && lines >= kFourierLines;
+  if (tables->width == 0 || fills_more_together) {
+    const int64_t radix_count = factor(length / 2, radices);
+    const FourierPlan plan{length, radices, radix_count, tables->roots.data(), scale};
+    transform_together(context, plan, self, out, direction);
+    return;
+  }
+  const float* parts = tables->parts.data();
+  const int64_t half = length / 2;
+  const FourierLinePlan plan{length,
+                             tables->width,
+                             radices,
+                             factor(half / tables->width, radices),
+                             tables->roots.data(),
+                             {parts, parts + half},
+                             {parts + 2 * half, parts + 3 * half},
+                             scale};
+  const int64_t to_size = last_size(out);
+  auto* scratch = context.allocate<float>(3 * length * context.thread_count());
+  const From* from = self.data<From>();
+  To* to = out.data<To>();
+  const int64_t grain = std::max<int64_t>(1, 8192 / length);
+  context.parallel_for(lines, grain,
+                       [&](int64_t begin, int64_t end, int worker) {
+                         for (int64_t i = begin; i < end; ++i) {
+                           direction.one_line(plan, from + i * from_size, to + i * to_size,
+                                              scratch + 3 * length * worker);
+                         }
+                       });
 }
 
 void fft_r2c_out(Context& context, const Tensor& self, Span<const int64_t>, int64_t normalization,
@@ -110,9 +206,9 @@ void fft_r2c_out(Context& context, const Tensor& self, Span<const int64_t>, int6
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
   sizes.back() = length / 2 + 1;
   out.resize(sizes);
-  for_each_line<float, Complex<float>>(
-      context, length, normalization, self, out,
-      ETLAB_FOR_INSTRUCTION_SET(fourier_kernels).to_frequencies);
+  const FourierKernels& kernels = ETLAB_FOR_INSTRUCTION_SET(fourier_kernels);
+  for_each_line<float, Complex<float>>(context, length, normalization, self, out,
+                                       {kernels.to_frequencies, kernels.line_to_frequencies});
 }
 
 void fft_c2r_out(Context& context, const Tensor& self, Span<const int64_t>, int64_t normalization,
@@ -120,9 +216,9 @@ void fft_c2r_out(Context& context, const Tensor& self, Span<const int64_t>, int6
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
   sizes.back() = last_dim_size;
   out.resize(sizes);
-  for_each_line<Complex<float>, float>(
-      context, last_dim_size, normalization, self, out,
-      ETLAB_FOR_INSTRUCTION_SET(fourier_kernels).from_frequencies);
+  const FourierKernels& kernels = ETLAB_FOR_INSTRUCTION_SET(fourier_kernels);
+  for_each_line<Complex<float>, float>(context, last_dim_size, normalization, self, out,
+                                       {kernels.from_frequencies, kernels.line_from_frequencies});
 }
 
 }  // namespace

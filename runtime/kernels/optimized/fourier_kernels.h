@@ -6,12 +6,12 @@
 
 namespace etlab {
 
-// Eight lines are transformed together, in double.
-constexpr int64_t kFourierLines = 8;
+// So many lines are transformed together.
+constexpr int64_t kFourierLines = 16;
 
 struct FourierLane {
-  double real[kFourierLines];
-  double imaginary[kFourierLines];
+  float real[kFourierLines];
+  float imaginary[kFourierLines];
 };
 
 // A transform of lines of `length` real numbers (even), as one of `length` / 2 complex numbers.
@@ -20,17 +20,37 @@ struct FourierPlan {
   const int64_t* radices;  // (radix_count), each 2, 3, 4 or 5, with the product length / 2
   int64_t radix_count;
   const Complex<double>* roots;  // (length), e^(-2 pi i k / length)
-  double scale;
+  float scale;
+};
+
+// The same for one line at a time. Its `length` / 2 complex numbers are `width` interleaved
+// parts, which are transformed together and then with each other.
+struct FourierLinePlan {
+  int64_t length;
+  int64_t width;           // 4, 8 or 16
+  const int64_t* radices;  // (radix_count), as above, with the product length / 2 / width
+  int64_t radix_count;
+  const Complex<double>* roots;  // (length), e^(-2 pi i k / length)
+  // Roots in float, real parts and imaginary ones: the first length / 2 of `roots`; and
+  // (length / 2 / width, width) with e^(-2 pi i row * column / (length / 2)).
+  const float* root_parts[2];
+  const float* twist_parts[2];
+  float scale;
 };
 
 struct FourierKernels {
-  // Of eight lines of `length` numbers: their first length / 2 + 1 frequencies. `scratch` holds
+  // Of kFourierLines lines of `length` numbers: their first length / 2 + 1 frequencies. `scratch` holds
   // `length` lanes.
   void (*to_frequencies)(const FourierPlan& plan, const float* const* lines,
                          Complex<float>* const* results, FourierLane* scratch);
   // The inverse, from frequencies. The imaginary parts of the first and the last are not looked at.
   void (*from_frequencies)(const FourierPlan& plan, const Complex<float>* const* lines,
                            float* const* results, FourierLane* scratch);
+  // The same of one line; `scratch` holds 3 * length floats.
+  void (*line_to_frequencies)(const FourierLinePlan& plan, const float* line,
+                              Complex<float>* result, float* scratch);
+  void (*line_from_frequencies)(const FourierLinePlan& plan, const Complex<float>* line,
+                                float* result, float* scratch);
 };
 
 extern const FourierKernels fourier_kernels_generic;

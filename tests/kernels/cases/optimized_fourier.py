@@ -1,11 +1,12 @@
-"""Transforms of lines with small factors, which the optimized library takes eight at a time."""
+"""Transforms of lines with small factors: the optimized library takes them by parts or together."""
 
 import torch
 
 from kernels.case import Case, make_tensor
 
-LENGTHS = (4, 6, 10, 16, 30, 60, 64, 250, 512)  # every radix, alone and together
-LINES = (1, 8, 11)  # a block filled up, a whole one, both
+# Every radix, alone and among others; no part, four, eight and sixteen, blocks that end midway.
+LENGTHS = (4, 6, 8, 10, 16, 24, 30, 60, 64, 160, 200, 250)
+LINES = (1, 16, 19)  # taken together: a block filled up, a whole one, both
 
 
 def _frequencies(lines: int, length: int) -> torch.Tensor:
@@ -24,6 +25,8 @@ FAST_CASES = [
         for length in LENGTHS
         for lines, mode in zip(LINES, (2, 0, 1), strict=True)
     ],
+    *[Case("aten::_fft_r2c.out", (make_tensor(2, n), [1], 1, True)) for n in (512, 1152)],
+    *[Case("aten::_fft_c2r.out", (_frequencies(2, n), [1], 2, n)) for n in (512, 1152)],
     Case("aten::_fft_r2c.out", (make_tensor(2, 3, 1, 12), [3], 0, True)),
     Case("aten::_fft_r2c.out", (make_tensor(20), [0], 1, True)),
     Case("aten::_fft_r2c.out", (torch.tensor([[1.0, float("nan"), 0, 2]] * 2), [1], 0, True)),
