@@ -62,6 +62,15 @@ backends.xnnpack.partition.xnnpack_partitioner: XnnpackPartitioner
 backends.xnnpack.partition.xnnpack_partitioner: XnnpackFloatingPointPartitioner
 backends.xnnpack.utils.configs: get_xnnpack_edge_compile_config get_transform_passes
 backends.xnnpack.utils.configs: get_xnnpack_executorch_backend_config
+backends.xnnpack.quantizer.xnnpack_quantizer: XNNPACKQuantizer get_symmetric_quantization_config
+devtools: BundledProgram Inspector generate_etrecord parse_etrecord
+devtools.inspector: Inspector
+devtools.etrecord: ETRecord generate_etrecord parse_etrecord
+devtools.backend_debug: get_delegation_info print_delegation_info
+devtools.bundled_program.config: MethodTestCase MethodTestSuite
+devtools.bundled_program.core: BundledProgram
+devtools.bundled_program.serialize: serialize_from_bundled_program_to_flatbuffer
+devtools.bundled_program.serialize: deserialize_from_flatbuffer_to_bundled_program
 """
 aten = torch.ops.aten
 X, Y = seeded(2, 3), seeded(2, 3, seed=1)
