@@ -1,5 +1,6 @@
 """What users hand to every door of the workbench, checked in one place: a model and its inputs."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -44,6 +45,25 @@ def as_arguments(inputs: Any, who: str) -> tuple[Any, ...]:
             " None; give () for a model without inputs and (None,) for one that takes a None"
         )
     return inputs if isinstance(inputs, tuple) else (inputs,)
+
+
+def as_names(given: Any, who: str) -> list[str]:
+    """Names that were asked for; one alone is a list of one.
+
+    >>> as_names("native", "parity: paths"), as_names(("native", "eager"), "parity: paths")
+    (['native'], ['native', 'eager'])
+
+    Args:
+        given: a name, or several.
+        who: function and argument, for the message.
+
+    Raises:
+        InvalidArgumentError: something else, or no name at all.
+    """
+    names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InvalidArgumentError(f"{who}: expected one name or more, got {_describe(given)}")
+    return names
 
 
 def check_sample(

@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from etlab import display
-from etlab.arguments import as_arguments, check_sample
+from etlab.arguments import as_arguments, as_names, check_sample
 from etlab.errors import NotFoundError
 from etlab.exir.stages import StageListener, listen
 from etlab.inspect.program_file import ProgramFile
@@ -162,16 +162,20 @@ class ExportRun:
                 its integer arithmetic instead of PT2E's, and is then what its devices compute.
 
         Raises:
-            InvalidArgumentError: the exported program does not take such inputs.
+            InvalidArgumentError: the exported program does not take such inputs, or there is no
+                such path.
+            NotFoundError: there is no such metric or backend.
         """
-        from etlab.numerics.layer_parity import SAMPLES, with_layers
+        from etlab.numerics.layer_parity import count_of_samples, with_layers
         from etlab.numerics.parity import as_samples, compare
 
         samples = list(self.calibration) if inputs is None else as_samples(inputs)
         if inputs is not None:
             for sample in samples:
                 check_sample(self.exported, sample, "parity")
-        names = list(paths) if paths is not None else self.paths
+        names = self.paths if paths is None else as_names(paths, "parity: paths")
+        metrics = None if metrics is None else as_names(metrics, "parity: metrics")
+        count = count_of_samples(layers)
         if reference not in names:
             names.insert(0, reference)
         report = compare(
@@ -181,13 +185,12 @@ class ExportRun:
             reference=reference,
             output_names=self._output_names(),
             metrics=metrics,
-            noise_floor=bool(layers) and reference == "eager",
+            noise_floor=count > 0 and reference == "eager",
         )
-        if not layers:
+        if not count:
             return report
         if paths is None:
             names = [name for name in names if name != "official"]
-        count = SAMPLES if layers is True else layers
         return with_layers(
             report, self, samples, names, metrics, count=count, local=local, simulate=simulate
         )

@@ -48,7 +48,8 @@ class GraphComparison:
     """Two to six graphs, joined node by node.
 
     Nodes belong together when they came from the same nodes of the exported graph, whatever their
-    names are; one may become many, and many one.
+    names are; one may become many, and many one. Nodes of unknown origin belong together when they
+    call the same operator for the same nodes.
 
     Attributes:
         graphs: in the order of comparison.
@@ -209,16 +210,49 @@ def _links(graphs: Sequence[GraphData]) -> tuple[tuple[int, ...], ...]:
             first = root(node.origins[0])
             for other in node.origins[1:]:
                 parent[root(other)] = first
-    numbers: dict[str, int] = {}
-    return tuple(
-        tuple(
+    numbers: dict[Any, int] = {}
+    known = [
+        [
             -1
             if node.kind in HIDDEN or not node.origins
             else numbers.setdefault(root(node.origins[0]), len(numbers))
             for node in graph.nodes
-        )
+        ]
         for graph in graphs
+    ]
+    return tuple(
+        _with_unknown(graph, links, numbers) for graph, links in zip(graphs, known, strict=True)
     )
+
+
+def _with_unknown(
+    graph: GraphData, links: Sequence[int], numbers: dict[Any, int]
+) -> tuple[int, ...]:
+    """Families of nodes of unknown origin, too: by their operator and by who reads them.
+
+    A quantizer adds such nodes: `dequantize` of a weight that `conv2d` reads is the same in every
+    stage whose `conv2d` comes from the same node.
+    """
+    readers: dict[int, list[int]] = {}
+    for producer, consumer in graph.edges:
+        readers.setdefault(producer, []).append(consumer)
+    found = list(links)
+    waiting = [node.id for node in graph.nodes if links[node.id] < 0 and node.kind == "call"]
+    while waiting:
+        own = {
+            place: [one for one in readers.get(place, ()) if graph.nodes[one].kind not in HIDDEN]
+            for place in waiting
+        }
+        ready = [place for place in waiting if all(found[one] >= 0 for one in own[place])]
+        for place in ready:
+            family = tuple(sorted({found[one] for one in own[place]}))
+            key = (graph.nodes[place].operator, family)
+            if family:
+                found[place] = numbers.setdefault(key, len(numbers))
+        if not any(found[place] >= 0 for place in ready):
+            break
+        waiting = [place for place in waiting if found[place] < 0]
+    return tuple(found)
 
 
 def _rows(

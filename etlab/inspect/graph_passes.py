@@ -103,9 +103,13 @@ def pass_history(
         method: which method.
         name: of the model.
         passes: the user's own, which run after those of `to_edge`.
+
+    Raises:
+        NotFoundError: there is no such method.
     """
     from etlab.exir import to_edge
 
+    stages["delegated"].edge_graph(method)  # refuses a method that there is not
     origins = exported_origins(stages)
     title = name if method == "forward" else f"{name}, {method}"
     graphs: list[GraphData] = []

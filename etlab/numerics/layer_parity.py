@@ -52,6 +52,21 @@ def with_layers(
     return dataclasses.replace(report, layers=layers)
 
 
+def count_of_samples(layers: Any) -> int:
+    """On how many samples operators are compared, from the argument `layers`.
+
+    Raises:
+        InvalidArgumentError: it is neither true or false nor a number of samples.
+    """
+    if isinstance(layers, bool):
+        return SAMPLES if layers else 0
+    if not isinstance(layers, int) or layers < 0:
+        raise InvalidArgumentError(
+            f"parity: layers: expected True, False or a number of samples, got {layers!r}"
+        )
+    return layers
+
+
 def tensors_of(
     run: Subject,
     sample: tuple[Any, ...],
@@ -62,6 +77,13 @@ def tensors_of(
     local: bool,
 ) -> TensorPair:
     """Both tensors of one operator; arguments as `ExportRun.tensors`."""
+    shown = [one for one in COMPARABLE if one != "quantized" or run.quantized is not None]
+    shown = [one for one in shown if one != reference]
+    if path not in shown:
+        raise InvalidArgumentError(
+            f"tensors: path '{path}' shows no operators beside the reference '{reference}': choose"
+            f" from {', '.join(shown)}"
+        )
     report = compare_layers(run, [sample], reference=reference, paths=[path], local=local)
     report.row(operator, path)
     return report.tensors(operator, path, local=local)

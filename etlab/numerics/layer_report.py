@@ -179,7 +179,12 @@ class LayerReport:
             n: how many.
             path: on which path; by default on all.
             local: by what they compute from the reference's inputs, where that is known.
+
+        Raises:
+            InvalidArgumentError: `n` is negative.
         """
+        if n < 0:
+            raise InvalidArgumentError(f"worst: expected a number of operators, got {n}")
         judge = metric(self.metrics[0])
         scored: list[tuple[float, int, LayerRow]] = []
         for place, row in enumerate(self.rows):

@@ -96,3 +96,15 @@ def test_wrong_calls_are_refused_in_words(run):
         etlab.compare("aten", "edge")
     with pytest.raises(NotFoundError, match="no stage 'nothing'"):
         etlab.compare(run, stages=("aten", "nothing"))
+
+
+def test_what_a_quantizer_adds_is_the_same_in_every_later_stage():
+    run = exported(quantizer="int8", partitioner="xnnpack")
+    counts = etlab.compare(run, stages=("quantized", "edge", "delegated")).counts
+    for found in counts.values():
+        assert (found["added"], found["removed"], found["changed"]) == (0, 0, 0)
+
+
+def test_passes_of_a_method_that_there_is_not_are_refused(run):
+    with pytest.raises(NotFoundError, match="no method 'fwd'; there are: forward"):
+        run.passes("fwd")

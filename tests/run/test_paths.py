@@ -113,3 +113,30 @@ def test_parity_leaves_the_models_state_alone():
     report = run.parity([(torch.arange(3.0),)] * 2, paths=LOCAL)
     assert torch.equal(model.count, torch.zeros(3))
     report.check(max_abs=0)
+
+
+def test_one_name_is_a_list_of_one(plain, picture):
+    report = plain.parity(picture, paths="native", metrics="max_abs", layers=False)
+    assert {row.path for row in report.rows} == {"eager", "native"}
+    assert report.metrics == ("max_abs",)
+    assert list(plain.lint(rules="left-out").rules) == ["left-out"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"layers": -1}, "True, False or a number of samples, got -1"),
+        ({"layers": "all"}, "True, False or a number of samples, got 'all'"),
+        ({"metrics": []}, "parity: metrics: expected one name or more"),
+        ({"paths": [3]}, "parity: paths: expected one name or more"),
+    ],
+)
+def test_arguments_of_parity_are_checked_before_anything_runs(plain, picture, arguments, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        plain.parity(picture, **arguments)
+
+
+def test_tensors_of_a_path_without_operators_name_those_that_have(plain, picture):
+    for path in ("eager", "nativ"):
+        with pytest.raises(InvalidArgumentError, match="choose from exported, native, official"):
+            plain.tensors("linear", picture, path=path)

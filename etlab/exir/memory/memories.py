@@ -1,9 +1,11 @@
 """Several memories: a small fast one, a larger slower one, and what lies where."""
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from etlab.errors import InvalidArgumentError, MemoryPlanError
+from etlab.errors import EtlabError, InvalidArgumentError, MemoryPlanError
 from etlab.exir.memory.check import check_offsets
 from etlab.exir.memory.interval import Interval, Planner
 from etlab.exir.memory.placing import Placing, find_gap
@@ -107,7 +109,7 @@ def place_in_memories(
             chosen = _choose(requests, intervals, wanted, memory.capacity, number)
         names = [requests[index].name for index in chosen]
         own = [intervals[index] for index in chosen]
-        offsets = planner(own)
+        offsets = _ask(planner, own)
         check_offsets(own, offsets, names=names, alignment=alignment)
         if memory.capacity is not None:
             placing = Placing(own)
@@ -118,6 +120,29 @@ def place_in_memories(
                 raise MemoryPlanError(_what_is_missing(memory, size, placing, names, method))
         places.update(zip(chosen, ((number, offset) for offset in offsets), strict=True))
     return [places[index] for index in range(len(requests))]
+
+
+def _ask(planner: Planner, intervals: Sequence[Interval]) -> list[int]:
+    """The offsets that a planner, maybe the user's own, gives.
+
+    Raises:
+        MemoryPlanError: it fails, or gives no list of whole numbers.
+    """
+    who = f"planner '{getattr(planner, '__name__', type(planner).__name__)}'"
+    try:
+        offsets: Any = planner(intervals)
+    except EtlabError:
+        raise
+    except Exception as error:
+        raise MemoryPlanError(
+            f"{who} failed on {len(intervals)} tensors: {type(error).__name__}: {error}"
+        ) from error
+    try:
+        return [operator.index(offset) for offset in offsets]
+    except TypeError as error:
+        raise MemoryPlanError(
+            f"{who}: expected a list of offsets, one whole number a tensor, got {offsets!r:.60}"
+        ) from error
 
 
 def _choose(

@@ -74,6 +74,12 @@ class MemoryPlanningPass:
                 raise NotSupportedError(
                     f"MemoryPlanningPass: {name}={value} is not supported; leave it at {served}"
                 )
+        strangers = [one for one in self.memories if not isinstance(one, Memory)]
+        if strangers:
+            raise InvalidArgumentError(
+                "MemoryPlanningPass: memories: expected Memory(name, capacity) of"
+                f" etlab.exir.memory, got {strangers[0]!r}"
+            )
         names = [memory.name for memory in self.memories]
         if len(set(names)) < len(names):
             raise InvalidArgumentError(

@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 
+from etlab.arguments import as_names
 from etlab.errors import NotFoundError
 from etlab.inspect.lint.base import Finding, LintReport, Rule, Subject
 
@@ -37,7 +38,7 @@ def lint(subjects: Sequence[Subject], *, model: str, rules: Sequence[str] | None
         NotFoundError: there is no such rule; the message lists those that exist.
     """
     known = all_rules()
-    chosen = list(known) if rules is None else list(rules)
+    chosen = list(known) if rules is None else as_names(rules, "lint: rules")
     if unknown := [name for name in chosen if name not in known]:
         raise NotFoundError(f"no rule {', '.join(unknown)}: choose from {', '.join(known)}")
     findings = [

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import torch
 from exir.lowering import Function, lower, seeded
@@ -187,3 +189,22 @@ def test_shared_state_lies_behind_the_memories() -> None:
     one = torch.ones(3)
     results = [loaded.load_method(name).execute((one,))[0] for name in ("first", "second")]
     assert [int(result[0]) for result in results] == [2, 4]
+
+
+def test_memories_are_named_with_their_class() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"expected Memory\(name, capacity\).*'sram'"):
+        MemoryPlanningPass(memories=["sram"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda _: 1 // 0, "failed on 1 tensors: ZeroDivisionError"),
+        (lambda _: None, "expected a list of offsets, .* got None"),
+        (lambda _: [0.5], "expected a list of offsets, .* got .0.5."),
+    ],
+)
+def test_a_planner_that_fails_is_named(answer: Any, message: str) -> None:
+    request = _request(16, 0, 1)
+    with pytest.raises(MemoryPlanError, match=f"planner '<lambda>'.*{message}"):
+        place_in_memories([request], [Memory("arena")], answer, method="forward")
