@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from etlab.magics import load_ipython_extension
     from etlab.mixed_precision import recommend, sensitivity
     from etlab.run import ExportRun
+    from etlab.sweeping import Sweep, sweep
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "ExportRun": "etlab.run",
     "ProgramFile": "etlab.inspect.program_file",
+    "Sweep": "etlab.sweeping",
     "compare": "etlab.inspect.graph_compare",
     "ProgramDiff": "etlab.inspect.diff",
     "TensorDataFile": "etlab.inspect.tensor_file",
@@ -40,12 +42,14 @@ _HOMES = {
     "load_ipython_extension": "etlab.magics",
     "recommend": "etlab.mixed_precision",
     "sensitivity": "etlab.mixed_precision",
+    "sweep": "etlab.sweeping",
 }
 
 __all__ = [
     "ExportRun",
     "ProgramDiff",
     "ProgramFile",
+    "Sweep",
     "TensorDataFile",
     "__version__",
     "compare",
@@ -58,6 +62,7 @@ __all__ = [
     "load_ipython_extension",
     "recommend",
     "sensitivity",
+    "sweep",
 ]
 
 

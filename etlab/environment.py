@@ -44,6 +44,7 @@ _PACKAGES: tuple[tuple[str, str, str, str], ...] = (
         "quantize",
         "quantizers: pip install 'torchao==0.18.*'",
     ),
+    ("distributed", "distributed", "compare", "sweeps on a cluster: pip install 'etlab[dask]'"),
     ("executorch", "executorch", "compare", "the official path: pip install 'etlab[official]'"),
     ("pandas", "pandas", "notebook", "to_dataframe(): pip install pandas"),
     ("matplotlib", "matplotlib", "notebook", "pictures as figures: pip install matplotlib"),

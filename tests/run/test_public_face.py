@@ -11,6 +11,7 @@ def test_public_names():
         "ExportRun",
         "ProgramDiff",
         "ProgramFile",
+        "Sweep",
         "TensorDataFile",
         "__version__",
         "compare",
@@ -23,6 +24,7 @@ def test_public_names():
         "load_ipython_extension",
         "recommend",
         "sensitivity",
+        "sweep",
     ]
     for name in etlab.__all__:
         assert getattr(etlab, name) is not None
