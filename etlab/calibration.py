@@ -105,6 +105,8 @@ class Calibration:
             arguments = arguments[: len(self._example)]
         sample = tuple(arguments)
         check_sample(self._exported, sample, who, with_sizes=False)
+        if any(_has_nan(leaf) for leaf in _pytree.tree_leaves(sample)):
+            raise InvalidArgumentError(f"{who}: it holds NaN, of which no range can be measured")
         size, wanted = _batch(sample), _batch(self._example)
         if size == wanted or size is None or wanted is None or self._has_free_batch():
             return [sample]
@@ -132,6 +134,11 @@ def _items(given: Any) -> Iterable[Any]:
         f"calibration: expected a tensor, a tuple of arguments, or an iterable of these (a list, a"
         f" DataLoader), got {type(given).__name__}"
     )
+
+
+def _has_nan(leaf: Any) -> bool:
+    is_float = isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
+    return is_float and bool(torch.isnan(leaf).any())
 
 
 def _batch(sample: tuple[Any, ...]) -> int | None:

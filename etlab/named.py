@@ -47,7 +47,10 @@ def make_named(
     """
     if name not in known:
         names = ", ".join(["none", *known])
-        raise NotFoundError(f"no {what} is called '{name}': choose from {names}")
+        way = f"; parameters stand behind a colon: '{name.split('(')[0]}:keyword=value'"
+        raise NotFoundError(
+            f"no {what} is called '{name}': choose from {names}{way if '(' in name else ''}"
+        )
     takes = parameters_of(known[name])
     if unknown := sorted(set(parameters) - set(takes)):
         raise InvalidArgumentError(

@@ -143,8 +143,17 @@ def _by_place(calls: Sequence[fx.Node], graph: fx.Graph) -> dict[str, fx.Node]:
     return {
         node.name: others[place]
         for place, node in places(calls).items()
-        if place in others and value_of(others[place]).shape == value_of(node).shape
+        if place in others and _are_alike(value_of(others[place]).shape, value_of(node).shape)
     }
+
+
+def _are_alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether two shapes may be equal; symbols of two programs have nothing in common."""
+    return len(one) == len(other) and all(
+        left == right
+        for left, right in zip(one, other, strict=True)
+        if isinstance(left, int) and isinstance(right, int)
+    )
 
 
 def _take_folded(calls: Sequence[fx.Node], last: dict[str, fx.Node]) -> dict[str, str]:

@@ -169,3 +169,19 @@ def test_report_has_table_text_and_frame():
 def test_unknown_rules_are_refused_with_those_there_are():
     with pytest.raises(NotFoundError, match="choose from alive-at-peak"):
         lint(Clean(), torch.randn(2, 5), rules=["nothing"])
+
+
+@pytest.mark.parametrize(
+    ("quantizer", "is_found"),
+    [("int4-weights", True), ("int8-weights", False), ("8da4w", False), ("int8", False)],
+)
+@pytest.mark.filterwarnings("ignore:calibration:UserWarning", "ignore:the quantizer:UserWarning")
+def test_quantized_weights_that_a_delegate_keeps_in_float_are_named(quantizer, is_found):
+    model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32)).eval()
+    inputs = (torch.linspace(-1, 1, 128).reshape(2, 64),)
+    run = etlab.export(model, inputs, quantizer=quantizer, partitioner="xnnpack")
+    found = run.lint("widened-weights").findings
+    assert bool(found) == is_found
+    if is_found:
+        assert found[0].nbytes > 2 * 64 * 96
+        assert "keeps them so" in found[0].text

@@ -360,3 +360,14 @@ def test_a_view_that_goes_into_a_delegate_is_what_it_reads():
     report = compare_layers(run, [sample], paths=["native"])
     assert report.coverage[0].local >= 20
     assert report.first_divergence() is None
+
+
+@pytest.mark.parametrize("quantizer", ["fp16", "8da4w"])
+def test_programs_exported_anew_with_free_sizes_are_compared(quantizer):
+    model = torch.nn.Sequential(torch.nn.Linear(32, 5), torch.nn.ReLU(), torch.nn.LayerNorm(5))
+    sizes = ({0: torch.export.Dim("rows", max=9)},)
+    inputs = (torch.linspace(-1, 1, 96).reshape(3, 32),)
+    run = etlab.export(model.eval(), inputs, quantizer=quantizer, dynamic_shapes=sizes)
+    report = run.parity((torch.linspace(-1, 1, 224).reshape(7, 32),), paths=["native"])
+    assert report.layers is not None, report.warnings
+    assert [row.accumulated is not None for row in report.layers.rows] == [True] * 3

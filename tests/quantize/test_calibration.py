@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+import etlab
 from etlab.calibration import KEPT, Calibration
 from etlab.errors import InterruptedExecutionError, InvalidArgumentError
 from etlab.exir.stages import StageListener, listen, parts
@@ -56,6 +57,7 @@ def test_a_free_batch_is_not_cut():
         ([], "it holds no sample"),
         ({"x": 1}, "expected a tensor, a tuple of arguments, or an iterable"),
         ([_ramps(1, 4)], "sample 0: expected batches of 2 as at export, got 1"),
+        ([_ramps(2, 4), _ramps(2, 4) / 0 * 0], "sample 1: it holds NaN"),
         ([_ramps(2, 4), 3], "sample 1: input 0 .* expected a Tensor, got int 3"),
     ],
 )
@@ -101,3 +103,17 @@ def test_parts_are_announced_and_a_stop_is_honoured_between_them():
     with listen(listener), pytest.raises(InterruptedExecutionError, match="after 2 parts"):
         list(parts("calibrate", range(5), 5))
     assert heard == [("calibrate", 0, 5), ("calibrate", 1, 5)]
+
+
+def _quantized(calibration):
+    return etlab.export(nn.Linear(4, 3), _ramps(2, 4), quantizer="int8", calibration=calibration)
+
+
+def test_a_generator_calibrates_a_quantizer():
+    run = _quantized(_ramps(2, 4) * scale for scale in (1, 2, 3))
+    assert len(run.calibration) == 3
+
+
+def test_values_without_a_range_are_told_by_the_sample_that_makes_them():
+    with pytest.raises(InvalidArgumentError, match=r"sample 1: .*infinite or NaN"):
+        _quantized([_ramps(2, 4), torch.full((2, 4), torch.inf)])

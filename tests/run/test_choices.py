@@ -48,3 +48,8 @@ def test_unknown_names_and_parameters_say_what_there_is():
         as_quantizer(3)
     with pytest.raises(InvalidArgumentError, match="expected a name"):
         as_partitioners(3)
+
+
+def test_parameters_written_as_a_call_are_told_how_they_are_written():
+    with pytest.raises(NotFoundError, match="parameters stand behind a colon: '8da4w:keyword="):
+        as_quantizer("8da4w(group_size=64)")

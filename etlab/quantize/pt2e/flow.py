@@ -1,7 +1,8 @@
 """From an exported program to a quantized one: prepare, calibrate, convert, export again."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sized
+import operator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 
+from etlab.errors import InvalidArgumentError
 from etlab.exir import stages
 from etlab.exir.recurrent import recurrent_layers_whole
 from etlab.quantize.base import QuantizeRequest, quiet_imports
@@ -94,13 +96,22 @@ def calibrate(
 
     Raises:
         InterruptedExecutionError: a stage listener asked for a stop.
+        InvalidArgumentError: a sample makes values that are not finite.
     """
-    total = len(samples) if isinstance(samples, Sized) else None
+    total = operator.length_hint(samples) or None  # a generator does not know
     if steps is not None:
         total = steps if total is None else min(steps, total)
     with torch.no_grad(), kept_state(prepared):
-        for sample in stages.parts("calibrate", islice(samples, steps), total):
-            prepared(*sample)
+        for index, sample in enumerate(stages.parts("calibrate", islice(samples, steps), total)):
+            try:
+                prepared(*sample)
+            except RuntimeError as error:
+                if "is not finite" not in str(error):
+                    raise
+                raise InvalidArgumentError(
+                    f"calibration sample {index}: it makes values that are infinite or NaN, of"
+                    f" which no range can be measured: {error}"
+                ) from error
 
 
 @contextlib.contextmanager
