@@ -25,12 +25,12 @@ def run_cluster(
 
     Raises:
         NotSupportedError: `distributed` is not installed.
-        AccessError: no scheduler answers there.
+        AccessError: no scheduler answers there, or it has no workers.
     """
     client = _connect(address)
     futures: dict[Any, int] = {}
     try:
-        data = client.scatter(work, hash=False)
+        data = _scatter(client, work, address)
         for index in indices:
             futures[client.submit(measure_packed, data, index, pure=False)] = index
         while futures:
@@ -45,6 +45,18 @@ def run_cluster(
     finally:
         client.cancel(list(futures))
         client.close()
+
+
+def _scatter(client: Any, work: bytes, address: str) -> Any:
+    """The work on every worker, so that none is nearer to it."""
+    try:
+        client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+    except TimeoutError as error:
+        raise AccessError(
+            f"sweep: the cluster at {address!r} has no workers; start some with"
+            f" `dask worker {address}` where etlab is installed"
+        ) from error
+    return client.scatter(work, hash=False, broadcast=True)
 
 
 def _connect(address: str) -> Any:

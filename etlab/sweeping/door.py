@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from etlab.arguments import as_arguments, check_model
 from etlab.calibration import Calibration
 from etlab.choices import as_partitioners, as_quantizer
@@ -41,10 +39,10 @@ def sweep(
 ) -> Sweep:
     """Export a model with every partitioner and quantizer, and measure what comes out.
 
-    What was measured before with the same weights, code, data, options and versions is read from
-    the file, which is written after every configuration: a sweep that was stopped goes on where it
-    was. What failed is tried again. A stage listener sees the stage "sweep" with its parts; when it
-    asks for a stop, what is done is kept and the rest is "not run".
+    What was measured before with the same weights, code, data, options and installation is read
+    from the file, which is written after every configuration: a sweep that was stopped goes on
+    where it was. What failed is tried again. A stage listener sees the stage "sweep" with its
+    parts; when it asks for a stop, what is done is kept and the rest is "not run".
 
     Worker processes are spawned. A module goes there pickled, with classes and functions of a
     notebook or script by value; one that cannot be pickled comes as a function that makes it,
@@ -70,7 +68,7 @@ def sweep(
         workers: how many processes; 0 or 1 stays in this one; by default as many as processors and
             memory allow.
         scheduler: address of a Dask scheduler, such as "tcp://10.0.0.5:8786", whose workers have
-            etlab installed; they measure instead.
+            etlab installed, as it has itself; they measure instead.
 
     Raises:
         InvalidArgumentError: an argument is none of the above, or cannot be pickled for workers.
@@ -98,7 +96,7 @@ def sweep(
         dynamic_shapes,
         *map(fingerprint.objective_digest, chosen),
         scheduler if any(one.is_timed for one in chosen) else "",
-        *_versions(),
+        fingerprint.code_digest(),
     )
     work = Work(
         model=model,
@@ -162,12 +160,6 @@ def _text(choice: Any) -> str:
     if isinstance(choice, str):
         return choice
     return repr(choice) if isinstance(choice, Quantizer) else type(choice).__name__
-
-
-def _versions() -> tuple[str, ...]:
-    from etlab import __version__
-
-    return (__version__, torch.__version__)
 
 
 def _measure_all(

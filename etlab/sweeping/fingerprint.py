@@ -1,9 +1,11 @@
 """Digests of what a result depends on: a model's code and weights, data, options, versions."""
 
+import functools
 import hashlib
 import inspect
 import platform
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -87,19 +89,65 @@ def choice_digest(choice: Any) -> str:
         return f"{name}:{sorted(parameters.items())}"
     if isinstance(choice, list | tuple):
         return digest(*map(choice_digest, choice))
-    return digest(type(choice).__qualname__, packed(type(choice).__name__, choice))
+    kind = type(choice)
+    return digest(kind.__qualname__, _source(kind), packed(kind.__name__, choice))
 
 
 def objective_digest(objective: Objective) -> str:
-    """Of what it measures: its name and its function with parameters, source text included."""
+    """Of what it measures: its function with parameters, source text and what that refers to."""
     function = getattr(objective.measure, "func", objective.measure)
-    keywords = sorted(getattr(objective.measure, "keywords", {}).items())
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):  # written in no file, or an object that can be called
-        source = digest(packed(objective.name, function))
+    given = [getattr(objective.measure, name, None) for name in ("args", "keywords")]
     machine = (platform.node(), platform.machine()) if objective.is_timed else ()
-    return digest(objective.name, objective.higher_is_better, keywords, source, machine)
+    return digest(
+        objective.name,
+        objective.higher_is_better,
+        packed(objective.name, given),
+        _source(function),
+        _surroundings(function),
+        machine,
+    )
+
+
+@functools.cache
+def code_digest() -> str:
+    """Of this installation: torch's version, etlab's sources and its native library."""
+    import etlab
+    import etlab.backends
+    import etlab.runtime
+    from etlab.runtime import _native
+
+    folders = {
+        Path(path) for one in (etlab, etlab.runtime, etlab.backends) for path in one.__path__
+    }
+    files = {path.resolve() for folder in folders for path in folder.rglob("*.py")}
+    texts = sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in files)
+    library = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()
+    return digest(torch.__version__, library, *texts)
+
+
+def _source(code: Any) -> str:
+    """The text of the file that a class or function was written in; of itself in a notebook."""
+    places: tuple[Any, Any] = (inspect.getmodule(code), code)
+    for one in places:
+        try:
+            return inspect.getsource(one)
+        except (OSError, TypeError):  # in no file
+            continue
+    return digest(packed(str(code), code))
+
+
+def _surroundings(function: Any) -> str:
+    """Of the values around a function that it refers to, but for code and modules."""
+    try:
+        names = inspect.getclosurevars(function)
+    except TypeError:  # not written in Python
+        return ""
+    found = {
+        name: value
+        for name, value in {**names.globals, **names.nonlocals}.items()
+        if not callable(value) and not inspect.ismodule(value)
+    }
+    return digest(*(part for name in sorted(found) for part in (name, value_digest(found[name]))))
 
 
 def packed(what: str, value: Any, way_out: str = _TELL_APART) -> bytes:

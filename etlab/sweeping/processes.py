@@ -38,7 +38,7 @@ def sensible_workers(tasks: int, work_bytes: int) -> int:
     return max(1, min(tasks, processors(), fitting))
 
 
-class _Quiet:
+class Quiet:
     """Many may compute at once, but who measures time does so alone."""
 
     def __init__(self) -> None:
@@ -47,11 +47,13 @@ class _Quiet:
         self._is_timing = False
 
     def begin(self) -> None:
+        """Compute, as soon as nobody measures time."""
         with self._changed:
             self._changed.wait_for(lambda: not self._is_timing)
             self._computing += 1
 
     def end(self) -> None:
+        """Compute no longer."""
         with self._changed:
             self._computing -= 1
             self._changed.notify_all()
@@ -89,7 +91,7 @@ class _Workers:
         self._waiting: queue.Queue[int] = queue.Queue()
         for index in indices:
             self._waiting.put(index)
-        self._quiet = _Quiet()
+        self._quiet = Quiet()
         self._lock = threading.Lock()
         self._children: set[subprocess.Popen[str]] = set()
         self._is_stopped = False

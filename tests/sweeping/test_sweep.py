@@ -1,7 +1,9 @@
 import functools
 import os
+import subprocess
 import sys
 import threading
+import types
 
 import pytest
 import torch
@@ -10,7 +12,8 @@ from small_models import Mlp
 import etlab
 from etlab.errors import ExportError, InvalidArgumentError, NotFoundError, NotSupportedError
 from etlab.run import StageListener, listen
-from etlab.sweeping import Objective, latency
+from etlab.sweeping import Objective, latency, processes
+from etlab.sweeping.fingerprint import objective_digest
 from etlab.sweeping.objectives import find_objective
 
 INPUTS = torch.linspace(-1, 1, 15).reshape(3, 5)
@@ -151,6 +154,30 @@ def test_workers_are_processes_whose_death_is_a_row(tmp_path):
     assert sweep.rows[0].values["size"] == here.rows[0].values["size"]
 
 
+def test_a_stop_ends_the_worker_processes_at_once(tmp_path, monkeypatch):
+    children = []
+
+    def popen(*arguments, **options):
+        children.append(subprocess.Popen(*arguments, **options))
+        return children[-1]
+
+    monkeypatch.setattr(
+        "etlab.sweeping.processes.subprocess", types.SimpleNamespace(PIPE=-1, Popen=popen)
+    )
+    with listen(StageListener(should_stop=lambda: bool(children))):
+        sweep = _sweep(Mlp().eval(), tmp_path / "s.parquet", workers=2)
+    assert [row.status for row in sweep.rows] == ["not run", "not run"]
+    assert children
+    assert [child.returncode for child in children] == [-9] * len(children)
+
+
+def test_workers_are_as_many_as_tasks_processors_and_memory_allow(monkeypatch):
+    monkeypatch.setattr(processes, "processors", lambda: 6)
+    assert processes.sensible_workers(4, 0) <= 4
+    assert processes.sensible_workers(100, 0) <= 6
+    assert processes.sensible_workers(100, 1 << 50) == 1
+
+
 def test_a_model_that_cannot_be_pickled_stays_here_or_comes_as_a_function(tmp_path):
     model = Locked().eval()
     with pytest.raises(InvalidArgumentError, match="a function that makes the model"):
@@ -202,3 +229,12 @@ def test_a_cluster_without_the_package_says_how_to_get_it(tmp_path, monkeypatch)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(NotSupportedError, match=r"pip install 'etlab\[dask\]'"):
         _sweep(Mlp().eval(), tmp_path / "s.parquet", scheduler="tcp://127.0.0.1:9")
+
+
+def test_an_objective_of_another_surrounding_is_another_one():
+    def bounded(limit):
+        return Objective("bounded", lambda run, samples: limit)
+
+    assert objective_digest(bounded(1)) == objective_digest(bounded(1))
+    assert objective_digest(bounded(1)) != objective_digest(bounded(2))
+    assert objective_digest(latency(runs=3)) != objective_digest(latency(runs=4))
