@@ -32,14 +32,14 @@ class SweepRow:
         is_cached: whether it was read from the file.
     """
 
-    key: str
+    key: str = field(repr=False)
     partitioner: str
     quantizer: str
     status: Status
     reason: str = ""
-    seconds: float = 0.0
+    seconds: float = field(repr=False, default=0.0)
     values: Mapping[str, float | None] = field(default_factory=dict)
-    is_cached: bool = False
+    is_cached: bool = field(repr=False, default=False)
 
 
 @dataclass(frozen=True, slots=True)
