@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,6 +12,9 @@ import torch
 from etlab.devtools import etdump
 from etlab.errors import InvalidProgramError
 from etlab.runtime import dtype_of
+
+if TYPE_CHECKING:
+    import pandas
 
 # The time of the call with what lies around it; the operator's own event stands beside it.
 OPERATOR_CALL = "OPERATOR_CALL"
@@ -127,6 +130,7 @@ class EventBlock:
         run_output: outputs of the method in the first run.
         reference_output: the expected ones, when the ETRecord has them.
         runs: how many there were.
+        unit: of the events' times.
     """
 
     name: str
@@ -135,6 +139,15 @@ class EventBlock:
     run_output: list[Any] = field(default_factory=list)
     reference_output: list[Any] | None = None
     runs: int = 1
+    unit: str = "ms"
+
+    def to_dataframe(
+        self, include_units: bool = True, include_delegate_debug_data: bool = False
+    ) -> "pandas.DataFrame":
+        """One row an event; arguments as those of `Inspector.to_dataframe`."""
+        import pandas
+
+        return pandas.DataFrame(table_rows(self, include_units, include_delegate_debug_data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +159,14 @@ class Reading:
         tensors: content of the debug buffer; None without.
         metadata_parser: turns what a backend told of a node into columns.
         delegate_clock: turns a delegate's time into the target scale, by the event's name.
+        unit: of the target scale.
     """
 
     scale: float = 1.0
     tensors: bytes | None = None
     metadata_parser: Callable[[list[Any]], dict[str, Any]] | None = None
     delegate_clock: Callable[[int | str, int | float], int | float] | None = None
+    unit: str = TimeScale.MS.value
 
 
 # (name, instruction or None, node of a delegate or None)
@@ -186,6 +201,7 @@ def event_blocks(dump: etdump.ETDump, reading: Reading) -> list[EventBlock]:
             runs[0].outputs,
             None,
             len(runs),
+            reading.unit,
         )
         for (name, index, keys), runs in groups.items()
     ]
@@ -295,3 +311,37 @@ def _tensor(stored: etdump.Tensor, buffer: bytes) -> torch.Tensor:
         )
     elements = torch.frombuffer(bytearray(buffer[stored.offset : end]), dtype=dtype)
     return elements.as_strided(sizes, strides).contiguous()
+
+
+def table_rows(
+    block: EventBlock, include_units: bool, include_delegate_debug_data: bool
+) -> list[dict[str, Any]]:
+    """The events of a block as rows of a table, with ExecuTorch's columns."""
+    unit = f" ({block.unit})" if include_units else ""
+    return [_table_row(block, event, unit, include_delegate_debug_data) for event in block.events]
+
+
+def _table_row(block: EventBlock, event: Event, unit: str, with_metadata: bool) -> dict[str, Any]:
+    times = event.perf_data
+    operators: Any = event.op_types
+    if len(operators) > 4:
+        first, second, last = operators[0], operators[1], operators[-1]
+        operators = f"['{first}', '{second}' ... '{last}'] ({len(event.op_types)} total)"
+    row: dict[str, Any] = {"event_block_name": block.name, "event_name": event.name}
+    row["raw"] = times.raw if times else None
+    for name in ("p10", "p50", "p90", "avg", "min", "max"):
+        row[name + unit] = getattr(times, name) if times else None
+    row |= {
+        "op_types": operators,
+        "delegate_debug_identifier": event.delegate_debug_identifier,
+        "stack_traces": event.stack_traces,
+        "module_hierarchy": event.module_hierarchy,
+        "is_delegated_op": event.is_delegated_op,
+        "delegate_backend_name": event.delegate_backend_name or "",
+        "debug_data": event.debug_data,
+        "start_time": event.start_time,
+    }
+    if with_metadata:
+        metadata = event.delegate_debug_metadatas
+        row |= metadata if isinstance(metadata, dict) else {"delegate_debug_metadata": metadata}
+    return row

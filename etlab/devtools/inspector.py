@@ -13,12 +13,12 @@ from etlab.devtools.etdump import read_etdump, read_file
 from etlab.devtools.events import (
     DELEGATE_CALL,
     OPERATOR_CALL,
-    Event,
     EventBlock,
     Reading,
     TimeScale,
     event_blocks,
     scale_between,
+    table_rows,
 )
 from etlab.devtools.symbols import attach_nodes, attach_references
 from etlab.errors import InvalidArgumentError
@@ -108,6 +108,7 @@ class Inspector:
             tensors,
             delegate_metadata_parser,
             delegate_time_scale_converter,
+            self._unit,
         )
         self.event_blocks: list[EventBlock] = event_blocks(read_etdump(etdump_data), reading)
         self._method = method_name
@@ -137,11 +138,10 @@ class Inspector:
         """
         import pandas
 
-        unit = f" ({self._unit})" if include_units else ""
         rows = [
-            _row(block, event, unit, include_delegate_debug_data)
+            row
             for block in self.event_blocks
-            for event in block.events
+            for row in table_rows(block, include_units, include_delegate_debug_data)
         ]
         return pandas.DataFrame(rows)
 
@@ -259,32 +259,6 @@ class Inspector:
         numeric = [name for name in frame.columns if name.endswith(f"({self._unit})")]
         table = display.table(list(frame.columns), _cells(frame), numeric=numeric)
         return display.card("Inspector", table, subtitle=repr(self))
-
-
-def _row(block: EventBlock, event: Event, unit: str, with_metadata: bool) -> dict[str, Any]:
-    times = event.perf_data
-    operators: Any = event.op_types
-    if len(operators) > 4:
-        first, second, last = operators[0], operators[1], operators[-1]
-        operators = f"['{first}', '{second}' ... '{last}'] ({len(event.op_types)} total)"
-    row: dict[str, Any] = {"event_block_name": block.name, "event_name": event.name}
-    row["raw"] = times.raw if times else None
-    for name in ("p10", "p50", "p90", "avg", "min", "max"):
-        row[name + unit] = getattr(times, name) if times else None
-    row |= {
-        "op_types": operators,
-        "delegate_debug_identifier": event.delegate_debug_identifier,
-        "stack_traces": event.stack_traces,
-        "module_hierarchy": event.module_hierarchy,
-        "is_delegated_op": event.is_delegated_op,
-        "delegate_backend_name": event.delegate_backend_name or "",
-        "debug_data": event.debug_data,
-        "start_time": event.start_time,
-    }
-    if with_metadata:
-        metadata = event.delegate_debug_metadatas
-        row |= metadata if isinstance(metadata, dict) else {"delegate_debug_metadata": metadata}
-    return row
 
 
 def _cells(frame: "pandas.DataFrame") -> list[list[str]]:

@@ -132,6 +132,10 @@ def test_cases_that_do_not_fit_are_refused_in_words(mlp):
         MethodTestCase(("text",))
     with pytest.raises(errors.InvalidArgumentError, match="give one of"):
         BundledProgram()
+    with pytest.raises(errors.InvalidArgumentError, match=r"to_executorch returns .* got int"):
+        BundledProgram(3)
+    with pytest.raises(errors.InvalidArgumentError, match=r"MethodTestSuites?, got int"):
+        BundledProgram(program, [3])
     with pytest.raises(errors.InvalidArgumentError, match="no cases for method 'other'"):
         verify(BundledProgram(program), "other")
 

@@ -297,3 +297,15 @@ def test_numbers_inside_of_delegates_are_compared_node_by_node(quantizer, tmp_pa
         assert convolution.op_types == ["aten.convolution.default", "aten.relu.default"]
     transposed = [event for name, event in events.items() if name.startswith("StaticTranspose")]
     assert all(event.debug_data == [] for event in transposed)
+
+
+def test_a_block_has_a_table_of_its_own(traced):
+    inspector = Inspector(trace=traced[3], etrecord=traced[2], target_time_scale=TimeScale.US)
+    whole = inspector.to_dataframe()
+    assert "p50 (us)" in whole.columns
+    for block in inspector.event_blocks:
+        own = block.to_dataframe()
+        rows = whole[whole.event_block_name == block.name]
+        assert list(own.event_name) == list(rows.event_name)
+        assert list(own["p50 (us)"]) == list(rows["p50 (us)"])
+    assert "p50" in inspector.event_blocks[0].to_dataframe(include_units=False).columns

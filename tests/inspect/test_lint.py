@@ -185,3 +185,9 @@ def test_quantized_weights_that_a_delegate_keeps_in_float_are_named(quantizer, i
     if is_found:
         assert found[0].nbytes > 2 * 64 * 96
         assert "keeps them so" in found[0].text
+
+
+def test_half_weights_that_a_delegate_keeps_in_float_are_named():
+    inputs = (torch.linspace(-1, 1, 768).reshape(1, 3, 16, 16),)
+    run = etlab.export(nn.Conv2d(3, 64, 3).eval(), inputs, quantizer="fp16", partitioner="xnnpack")
+    assert run.lint("widened-weights").findings[0].nbytes > 64 * 27

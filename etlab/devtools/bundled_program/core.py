@@ -51,6 +51,17 @@ class BundledProgram:
             raise InvalidArgumentError(
                 "BundledProgram: give one of executorch_program, pte_file_path and program_bytes"
             )
+        buffer = getattr(executorch_program, "buffer", None)
+        if executorch_program is not None and buffer is None:
+            raise InvalidArgumentError(
+                "BundledProgram: expected what to_executorch returns as the program, got"
+                f" {type(executorch_program).__name__}; the bytes of a file are program_bytes="
+            )
+        for suite in method_test_suites:
+            if not isinstance(suite, MethodTestSuite):
+                raise InvalidArgumentError(
+                    f"BundledProgram: expected MethodTestSuites, got {type(suite).__name__}"
+                )
         self.executorch_program = executorch_program
         if executorch_program is not None:
             program_bytes = bytes(executorch_program.buffer)
