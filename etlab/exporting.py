@@ -1,5 +1,6 @@
 """`etlab.export`: from a module to an `ExportRun` in one call."""
 
+import difflib
 import warnings
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -8,10 +9,10 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from etlab.arguments import as_arguments, check_model
+from etlab.arguments import as_arguments, as_names, check_model
 from etlab.calibration import Calibration
 from etlab.choices import as_partitioners, as_quantizer
-from etlab.errors import EtlabError, ExportError, LoweringError
+from etlab.errors import EtlabError, ExportError, InvalidArgumentError, LoweringError, NotFoundError
 from etlab.exir import stages
 from etlab.exir.recurrent import recurrent_layers_whole
 from etlab.quantize import Quantizer, QuantizeRequest
@@ -81,6 +82,8 @@ def export(
             quantized or exported, partitioners, transform_passes, backend_config
         )
     notes = tuple(_notes(model, program))
+    if quantized is not None and _operators(quantized) == _operators(exported):
+        notes += (f"quantizer '{_label(quantizer)}' found nothing to quantize",)
     if chosen is not None and chosen.needs_data:
         notes += data.warn(stacklevel=2)
     if _draws_dropout(program):
@@ -128,6 +131,7 @@ def export_module(
 
 
 def _quantize(quantizer: Quantizer, request: QuantizeRequest) -> ExportedProgram:
+    _check_kept(getattr(quantizer, "keep_float", ()), request.model)
     with stages.stage("quantize"):
         try:
             return quantizer.quantize(request)
@@ -138,6 +142,25 @@ def _quantize(quantizer: Quantizer, request: QuantizeRequest) -> ExportedProgram
                 f"quantizer '{quantizer.name}' failed on this model: "
                 f"{type(error).__name__}: {error}"
             ) from error
+
+
+def _check_kept(names: Any, model: torch.nn.Module) -> None:
+    """Refuse to keep what the model does not have: it would be quantized without a word.
+
+    Raises:
+        NotFoundError: there is no such module; operators are named as `aten.add`.
+        InvalidArgumentError: a text, which would be read letter by letter.
+    """
+    if isinstance(names, str):
+        raise InvalidArgumentError(f"keep_float: expected a list of names, got {names!r}")
+    known = {name for name, _ in model.named_modules()}
+    unknown = [name for name in as_names(names, "keep_float") if name not in known] if names else []
+    if unknown := [name for name in unknown if not name.startswith("aten.")]:
+        close = [near for name in unknown for near in difflib.get_close_matches(name, known, 3)]
+        some = ", ".join(close or sorted(known - {""})[:5]) or "none"
+        raise NotFoundError(
+            f"keep_float: the model has no module {', '.join(unknown)}; it has {some}"
+        )
 
 
 def _lower(
@@ -174,6 +197,10 @@ def _draws_dropout(program: Any) -> bool:
         for plan in plans
         for operator in plan.operators or ()
     )
+
+
+def _operators(program: ExportedProgram) -> list[str]:
+    return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
 
 
 def _notes(model: torch.nn.Module, program: Any) -> list[str]:

@@ -219,7 +219,7 @@ def recommend(
 
 def _read(budget: str) -> tuple[str, float]:
     """The figure and the bound of `sqnr_db>=30` or `size<4MB`."""
-    match = re.fullmatch(r"\s*(\w+)\s*([<>])=?\s*([\d.]+)\s*(\w*)\s*", budget)
+    match = re.fullmatch(r"\s*(\w+)\s*([<>])=?\s*([\d.]+)\s*(\w*)\s*", str(budget))
     if match is None or match[4].lower() not in _UNITS or (match[4] and match[1] != "size"):
         raise InvalidArgumentError(
             f"budget: expected a bound such as 'sqnr_db>=30' or 'size<=4MB', got {budget!r}"

@@ -57,4 +57,25 @@ def make_named(
             f"{what} '{name}' has no parameter {', '.join(unknown)}: "
             + (f"it takes {', '.join(takes)}" if takes else "it takes none")
         )
-    return known[name](**parameters)
+    given = {
+        key: _fitting(f"{what} '{name}': {key}", value, takes[key])
+        for key, value in parameters.items()
+    }
+    return known[name](**given)
+
+
+def _fitting(who: str, value: Any, default: Any) -> Any:
+    """A value of the default's kind, as far as that says one; one name for several is a tuple.
+
+    Raises:
+        InvalidArgumentError: it is of another kind.
+    """
+    if isinstance(default, tuple) and isinstance(value, str):
+        return (value,)
+    for kind in (bool, int, str):
+        # None is the class's own matter: it may stand for "all of them".
+        if value is not None and type(default) is kind and type(value) is not kind:
+            raise InvalidArgumentError(
+                f"{who}: expected {kind.__name__} as in {default!r}, got {value!r}"
+            )
+    return value

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import etlab
 from etlab.calibration import KEPT, Calibration
-from etlab.errors import InterruptedExecutionError, InvalidArgumentError
+from etlab.errors import InterruptedExecutionError, InvalidArgumentError, NotFoundError
 from etlab.exir.stages import StageListener, listen, parts
 
 
@@ -117,3 +117,23 @@ def test_a_generator_calibrates_a_quantizer():
 def test_values_without_a_range_are_told_by_the_sample_that_makes_them():
     with pytest.raises(InvalidArgumentError, match=r"sample 1: .*infinite or NaN"):
         _quantized([_ramps(2, 4), torch.full((2, 4), torch.inf)])
+
+
+@pytest.mark.parametrize("quantizer", ["int8:keep_float=haed", "8da4w:keep_float=haed"])
+def test_a_module_to_keep_that_the_model_lacks_is_refused(quantizer):
+    model = nn.Sequential()
+    model.add_module("head", nn.Linear(4, 3))
+    with pytest.raises(NotFoundError, match="no module haed; it has head"):
+        etlab.export(model.eval(), _ramps(2, 4), quantizer=quantizer)
+
+
+@pytest.mark.parametrize("steps", [0, -1, "many"])
+def test_steps_are_samples(steps):
+    with pytest.raises(InvalidArgumentError, match="steps: expected 1 sample or more"):
+        etlab.export(nn.Linear(4, 3).eval(), _ramps(2, 4), quantizer=f"int8:steps={steps}")
+
+
+def test_a_quantizer_that_finds_nothing_is_noted():
+    run = etlab.export(nn.ReLU().eval(), _ramps(2, 4), quantizer="8da4w")
+    assert run.notes == ("quantizer '8da4w' found nothing to quantize",)
+    assert not etlab.export(nn.Linear(4, 3).eval(), _ramps(2, 4), quantizer="8da4w").notes

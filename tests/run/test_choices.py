@@ -53,3 +53,20 @@ def test_unknown_names_and_parameters_say_what_there_is():
 def test_parameters_written_as_a_call_are_told_how_they_are_written():
     with pytest.raises(NotFoundError, match="parameters stand behind a colon: '8da4w:keyword="):
         as_quantizer("8da4w(group_size=64)")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("int8-weights:min_elements=a", "min_elements: expected int as in 1024, got 'a'"),
+        ("int8:per_channel=3", "per_channel: expected bool as in True, got 3"),
+        ("int8:weights=1", "weights: expected str as in 'min-max', got 1"),
+    ],
+)
+def test_parameters_are_of_the_kind_of_their_defaults(given, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        as_quantizer(given)
+
+
+def test_one_name_stands_for_a_tuple():
+    assert as_quantizer("int8:keep_float=head").keep_float == ("head",)

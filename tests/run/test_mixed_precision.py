@@ -120,3 +120,8 @@ def test_as_many_layers_as_a_size_allows_stay_in_float(samples):
 def test_a_budget_that_cannot_be_read_is_refused(budget, samples):
     with pytest.raises(InvalidArgumentError, match="budget: "):
         etlab.recommend(Chain().eval(), samples[0], budget=budget, calibration=samples)
+
+
+def test_a_budget_that_is_no_bound_is_refused_in_words():
+    with pytest.raises(InvalidArgumentError, match="a bound such as 'sqnr_db>=30'"):
+        etlab.recommend(torch.nn.Linear(3, 3).eval(), torch.ones(1, 3), budget=30)

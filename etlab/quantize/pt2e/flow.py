@@ -96,8 +96,10 @@ def calibrate(
 
     Raises:
         InterruptedExecutionError: a stage listener asked for a stop.
-        InvalidArgumentError: a sample makes values that are not finite.
+        InvalidArgumentError: a sample makes values that are not finite, or `steps` is no count.
     """
+    if steps is not None and (not isinstance(steps, int) or steps < 1):
+        raise InvalidArgumentError(f"steps: expected 1 sample or more, or None, got {steps!r}")
     total = operator.length_hint(samples) or None  # a generator does not know
     if steps is not None:
         total = steps if total is None else min(steps, total)
