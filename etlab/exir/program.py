@@ -146,7 +146,14 @@ class EdgeProgramManager:
 
         Args:
             config: options of the emission.
+
+        Raises:
+            InvalidArgumentError: `config` is something else.
         """
+        if config is not None and not isinstance(config, ExecutorchBackendConfig):
+            raise InvalidArgumentError(
+                f"to_executorch: expected an ExecutorchBackendConfig, got {type(config).__name__}"
+            )
         is_extended = config is not None and config.extended_operators
         passes = EXTENDED_EMISSION_PASSES if is_extended else EMISSION_PASSES
         graphs: dict[str, EdgeGraph] = {}

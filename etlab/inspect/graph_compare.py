@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
+from etlab.arguments import as_names
 from etlab.errors import InvalidArgumentError
 from etlab.inspect.graph import HIDDEN, GraphData, GraphNode
 from etlab.inspect.table import Table
@@ -148,12 +149,13 @@ def compare(*sources: Any, stages: Sequence[str] | None = None) -> GraphComparis
         InvalidArgumentError: fewer than two or more than six graphs, or something else than graphs.
         NotFoundError: a run has no such stage.
     """
+    wanted = as_names(stages, "compare: stages") if stages is not None else None
     graphs: list[GraphData] = []
     for source in sources:
         if isinstance(source, GraphData):
             graphs.append(source)
         elif hasattr(source, "stages") and hasattr(source, "graph"):
-            chosen = stages or (_stages_of(source) if len(sources) == 1 else ("delegated",))
+            chosen = wanted or (_stages_of(source) if len(sources) == 1 else ("delegated",))
             graphs += [source.graph(stage) for stage in chosen]
         else:
             raise InvalidArgumentError(

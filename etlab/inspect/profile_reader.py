@@ -73,9 +73,10 @@ def profile(
         InvalidArgumentError: a count is out of range.
         EtlabError: the program refuses or fails.
     """
-    if runs < 1 or warmup < 0:
+    if not (isinstance(runs, int) and isinstance(warmup, int)) or runs < 1 or warmup < 0:
         raise InvalidArgumentError(
-            f"profile: expected runs of 1 or more and warmup of 0 or more, got {runs} and {warmup}"
+            f"profile: expected runs of 1 or more and warmup of 0 or more, got {runs!r}"
+            f" and {warmup!r}"
         )
     before = thread_count()
     try:

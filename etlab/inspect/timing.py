@@ -29,8 +29,8 @@ def seconds_of_nodes(
         InvalidArgumentError: `runs` is less than one.
         EtlabError: the program refuses or fails.
     """
-    if runs < 1:
-        raise InvalidArgumentError(f"runs must be at least 1, not {runs}")
+    if not isinstance(runs, int) or runs < 1:
+        raise InvalidArgumentError(f"runs must be at least 1, not {runs!r}")
     method = program.new_method(method_name)
     found: dict[str, list[float]] = {}
     with stages.stage("profile"), interruptible(method.interrupt):

@@ -137,7 +137,7 @@ class LayerReport:
         for row in self.rows:
             if row.operator == operator and path in (None, row.path):
                 return row
-        near = [row.operator for row in self.rows if row.operator.startswith(operator[:4])]
+        near = [row.operator for row in self.rows if row.operator.startswith(str(operator)[:4])]
         raise InvalidArgumentError(
             f"no operator {operator!r}; similar ones: {', '.join(dict.fromkeys(near)) or 'none'}"
         )

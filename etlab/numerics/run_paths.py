@@ -46,7 +46,7 @@ def paths_of(
         simulate: name of the backend with whose arithmetic "quantized" is computed.
 
     Raises:
-        InvalidArgumentError: the run has no such path.
+        InvalidArgumentError: the run has no such path, or nothing to simulate.
     """
     file = run.file
     makers = {
@@ -62,10 +62,15 @@ def paths_of(
     if run.quantized is not None:
         quantized = run.quantized
         makers["quantized"] = lambda: ways.exported_path("quantized", quantized)
+    if simulate is not None and run.quantized is None:
+        raise InvalidArgumentError(
+            f"simulate={simulate!r}: this run has no path 'quantized' to compute so; export with a"
+            " quantizer to have it"
+        )
     if simulate is not None:
         makers["quantized"] = lambda: simulated_path(run, simulate)
     for name in names:
-        if name.startswith(ways.DEVICE_PREFIX):
+        if str(name).startswith(ways.DEVICE_PREFIX):
             makers[name] = functools.partial(
                 ways.device_path, name, file.data, tensor_data=file.tensor_data
             )

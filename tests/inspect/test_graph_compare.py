@@ -108,3 +108,7 @@ def test_what_a_quantizer_adds_is_the_same_in_every_later_stage():
 def test_passes_of_a_method_that_there_is_not_are_refused(run):
     with pytest.raises(NotFoundError, match="no method 'fwd'; there are: forward"):
         run.passes("fwd")
+
+
+def test_one_stage_of_two_runs_is_named_by_one_name(run):
+    assert [graph.stage for graph in etlab.compare(run, run, stages="edge").graphs] == ["edge"] * 2

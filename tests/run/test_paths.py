@@ -6,6 +6,7 @@ from torch import nn
 
 import etlab
 from etlab.errors import InvalidArgumentError
+from etlab.exir.memory import Memory
 from etlab.numerics.official import is_available
 from etlab.runtime import Runtime
 
@@ -129,6 +130,8 @@ def test_one_name_is_a_list_of_one(plain, picture):
         ({"layers": "all"}, "True, False or a number of samples, got 'all'"),
         ({"metrics": []}, "parity: metrics: expected one name or more"),
         ({"paths": [3]}, "parity: paths: expected one name or more"),
+        ({"reference": None}, "no path None in this run"),
+        ({"simulate": "xnnpack"}, "this run has no path 'quantized'"),
     ],
 )
 def test_arguments_of_parity_are_checked_before_anything_runs(plain, picture, arguments, message):
@@ -140,3 +143,19 @@ def test_tensors_of_a_path_without_operators_name_those_that_have(plain, picture
     for path in ("eager", "nativ"):
         with pytest.raises(InvalidArgumentError, match="choose from exported, native, official"):
             plain.tensors("linear", picture, path=path)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda run: run.profile(runs="a"), "expected runs of 1 or more .* got 'a'"),
+        (lambda run: run.delegation(runs="a"), "runs must be at least 1, not 'a'"),
+        (lambda run: run.memory_plan(alignment="a"), "power of two, not a"),
+        (lambda run: run.tensors(None), "no operator None"),
+        (lambda run: run.delegated.to_executorch(3), "got int"),
+        (lambda run: Memory("sram", "4KB"), "0 or more bytes, not '4KB'"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_in_words(plain, ask, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        ask(plain)

@@ -29,9 +29,11 @@ class Memory:
 
     def __post_init__(self) -> None:
         """Refuse what is no memory."""
-        if self.capacity is not None and self.capacity < 0:
+        if self.capacity is not None and not (
+            isinstance(self.capacity, int) and self.capacity >= 0
+        ):
             raise InvalidArgumentError(
-                f"memory '{self.name}': the capacity must be 0 or more bytes, not {self.capacity}"
+                f"memory '{self.name}': the capacity must be 0 or more bytes, not {self.capacity!r}"
             )
         if self.alignment is not None and not is_power_of_two(self.alignment):
             raise InvalidArgumentError(
@@ -67,7 +69,7 @@ def is_power_of_two(number: int) -> bool:
     >>> [number for number in range(-1, 9) if is_power_of_two(number)]
     [1, 2, 4, 8]
     """
-    return number > 0 and number & (number - 1) == 0
+    return isinstance(number, int) and number > 0 and number & (number - 1) == 0
 
 
 def aligned(nbytes: int, alignment: int) -> int:
