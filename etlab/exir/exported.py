@@ -17,9 +17,12 @@ from etlab.exir.graph import copy_edge_graph
 
 
 class EdgeDialectVerifier(Verifier):
-    """Tells torch that the program is an edge program; our own verifier checks it."""
+    """Tells torch that the program is an edge program; our own verifier checks it.
 
-    dialect = "EDGE"
+    torch keeps one verifier a name, and "EDGE" is ExecuTorch's: both live in one process.
+    """
+
+    dialect = "ETLAB_EDGE"
 
     def allowed_op_types(self) -> tuple[type[Any], ...]:
         """Operators, and the call of a delegate."""

@@ -5,6 +5,7 @@ import zipfile
 import pytest
 import torch
 from torch import nn
+from torch._export import verifier
 
 from etlab import errors
 from etlab.backends.xnnpack import XnnpackPartitioner
@@ -175,3 +176,21 @@ def test_other_and_damaged_files_are_refused_in_words(program, tmp_path):
             continue
         with pytest.raises(errors.InvalidProgramError):
             read_all(path)
+
+
+def test_records_are_read_beside_a_package_with_an_edge_dialect_of_its_own(
+    program, exported, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(verifier._VerifierMeta, "_registry", dict(verifier._VerifierMeta._registry))
+
+    class Foreign(verifier.Verifier):
+        dialect = "EDGE"
+
+        def check_valid_op(self, op):
+            raise AssertionError("a foreign verifier is not asked")
+
+    program.get_etrecord().save(tmp_path / "net.etrecord")
+    record = parse_etrecord(tmp_path / "net.etrecord")
+    x = torch.randn(2, 5)
+    torch.testing.assert_close(record.edge_dialect_program.module()(x), exported.module()(x))
+    assert verifier.load_verifier("EDGE") is Foreign

@@ -19,11 +19,13 @@ from torch.export import ExportedProgram
 
 from etlab.errors import InvalidProgramError, NotSupportedError
 from etlab.exir.edge import EdgeGraph
+from etlab.exir.exported import EdgeDialectVerifier, to_exported_program
 
 _VERSION = {"major": 5, "minor": 4}
 _ATEN = "torch.ops."
 _HIGHER_ORDER = "torch.ops.higher_order."  # no operators of a dialect
 _EDGE = "executorch.exir.dialects.edge.ops."
+_DIALECT = "EDGE"  # as ExecuTorch names it
 # What the older schema does not have.
 _NEWER = {
     "kind",
@@ -106,8 +108,6 @@ def store_edge_graph(edge: EdgeGraph, graph_id: int) -> StoredProgram:
     Raises:
         NotSupportedError: torch cannot write it; the message says why.
     """
-    from etlab.exir.exported import to_exported_program
-
     program = to_exported_program(edge)
     origins = {
         node: str(node.meta.pop("from_node", "")) for node in _fx_nodes(program.graph_module)
@@ -162,8 +162,6 @@ def load_program(stored: StoredProgram) -> ExportedProgram:
     Raises:
         InvalidProgramError: it is damaged, or holds operators that are not known here.
     """
-    import etlab.exir.exported  # noqa: F401  (tells torch of the edge dialect)
-
     try:
         content = json.loads(stored.graph)
         handles = {node.name: node.debug_handle for node in stored.nodes}
@@ -210,6 +208,7 @@ def _older(content: Any) -> Any:
     content["graph_module"].pop("metadata", None)
     content["schema_version"] = dict(_VERSION)
     content["dialect"] = ""
+    content["verifiers"] = _renamed(content["verifiers"], EdgeDialectVerifier.dialect, _DIALECT)
     return content
 
 
@@ -217,6 +216,8 @@ def _newer(content: Any) -> Any:
     """The JSON of torch's own schema."""
     content = dict(content)
     content.pop("dialect", None)
+    verifiers = content.get("verifiers", [])
+    content["verifiers"] = _renamed(verifiers, _DIALECT, EdgeDialectVerifier.dialect)
     major, minor = schema.SCHEMA_VERSION
     content["schema_version"] = {"major": major, "minor": minor}
     for graph in _graphs(content["graph_module"]["graph"]):
@@ -224,6 +225,10 @@ def _newer(content: Any) -> Any:
         for node in graph["nodes"]:
             _make_newer(node)
     return content
+
+
+def _renamed(names: list[str], old: str, new: str) -> list[str]:
+    return [new if name == old else name for name in names]
 
 
 def _make_newer(node: Any) -> None:
