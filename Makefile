@@ -73,6 +73,7 @@ sanitize: setup
 
 # The kernels' cases on the extension of the same build.
 sanitize-kernels: sanitize
+	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/sanitize --target _native --parallel 2
 	PATH="$(abspath $(BIN)):$$PATH" tools/kernel-sanitizer build/sanitize
 
 fuzz: setup
