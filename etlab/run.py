@@ -315,11 +315,12 @@ class ExportRun:
         return record_run(self)
 
     def size(self) -> "SizeReport":
-        """What fills the file."""
+        """What fills the file, and its .ptd files."""
         from etlab.inspect.size import size_report
 
         graphs = [self.delegated.edge_graph(name) for name in sorted(self.delegated.methods)]
-        return size_report(self.file.data, title=self.name, graphs=graphs)
+        file = self.file
+        return size_report(file.data, title=self.name, graphs=graphs, tensor_data=file.tensor_data)
 
     def lint(self, rules: Sequence[str] | None = None) -> "LintReport":
         """What costs bytes or time for nothing, with remedies; `rules` by name, all by default."""

@@ -242,10 +242,10 @@ class ProgramFile:
         return {target.with_name(name): data for name, data in files.items()}
 
     def size(self) -> "SizeReport":
-        """What fills the file."""
+        """What fills the file, and its .ptd files."""
         from etlab.inspect.size import size_report
 
-        return size_report(self.data, title=self.name)
+        return size_report(self.data, title=self.name, tensor_data=self.tensor_data)
 
     def netron(self, *, weights: bool = False, height: int = 480) -> "NetronView":
         """The file in a Netron view that asks no network for anything.

@@ -1,7 +1,7 @@
 """What fills a program file: constants by name, delegates, the program itself."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import torch
 from etlab import display
 from etlab.exir.emit.enums import DataLocation
 from etlab.exir.emit.file import ProgramData, read_program
+from etlab.exir.emit.flat_tensor import TensorLayout, read_tensor_file
 from etlab.exir.emit.input_bounds import KEY
 
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ class SizeEntry:
     """One part of a file.
 
     Attributes:
-        kind: "constant", "state", "delegate", "named data", "program" or "padding".
+        kind: "constant", "state", "delegate", "named data", "external", "program" or "padding".
         name: of the parameter, backend or key; empty when nothing names it.
         dtype: of a constant.
         shape: of a constant.
-        nbytes: bytes in the file.
+        nbytes: bytes in the file; "external" ones lie in a .ptd file.
         operators: that read a constant, sorted; the backend of a delegate.
     """
 
@@ -41,11 +42,11 @@ class SizeEntry:
 
 @dataclass(frozen=True, slots=True)
 class SizeReport:
-    """All parts of a file; their bytes add up to `total`.
+    """All parts of a program's files; their bytes add up to `total`.
 
     Attributes:
         title: of the program.
-        total: bytes of the file.
+        total: bytes of the .pte file, and of the .ptd files that it needs.
         entries: the parts, largest first.
     """
 
@@ -108,12 +109,19 @@ class SizeReport:
         )
 
 
-def size_report(data: bytes, *, title: str, graphs: Sequence["EdgeGraph"] = ()) -> SizeReport:
-    """Take a file apart.
+def size_report(
+    data: bytes,
+    *,
+    title: str,
+    graphs: Sequence["EdgeGraph"] = (),
+    tensor_data: Mapping[str, bytes] | None = None,
+) -> SizeReport:
+    """Take a program's files apart.
 
     Args:
         data: the whole .pte file.
         title: of the report.
+        tensor_data: the .ptd files with what the program keeps outside, by name.
         graphs: edge graphs of the same program; they give constants their names, which a file does
             not carry.
 
@@ -127,11 +135,34 @@ def size_report(data: bytes, *, title: str, graphs: Sequence["EdgeGraph"] = ()) 
         *_named_data(file),
         SizeEntry("program", "", "", (), file.program_size),
     ]
-    rest = file.nbytes - sum(entry.nbytes for entry in entries)
+    for content in (tensor_data or {}).values():
+        entries += _external(content)
+    total = file.nbytes + sum(len(content) for content in (tensor_data or {}).values())
+    rest = total - sum(entry.nbytes for entry in entries)
     if rest > 0:
         entries.append(SizeEntry("padding", "", "", (), rest))
     entries.sort(key=lambda entry: (-entry.nbytes, entry.kind, entry.name))
-    return SizeReport(title, file.nbytes, tuple(entries))
+    return SizeReport(title, total, tuple(entries))
+
+
+def _external(content: bytes) -> list[SizeEntry]:
+    """The tensors of a .ptd file; names that share their bytes are one entry."""
+    file = read_tensor_file(content)
+    names: dict[int, list[str]] = {}
+    layouts: dict[int, TensorLayout | None] = {}
+    for named in file.flat_tensor.named_data or ():
+        names.setdefault(named.segment_index, []).append(named.key or "")
+        layouts[named.segment_index] = named.tensor_layout
+    return [
+        SizeEntry(
+            "external",
+            ", ".join(sorted(found)),
+            layout.scalar_type.name.lower() if (layout := layouts[index]) else "",
+            tuple(layout.sizes or ()) if layout else (),
+            len(file.segments[index]),
+        )
+        for index, found in sorted(names.items())
+    ]
 
 
 def without_constants(data: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """Constants outside of the program: what is written, and that both runtimes read it."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,12 @@ def test_run_saves_its_data_beside_the_program(tmp_path: Path) -> None:
     loaded.save(tmp_path / "again.pte")
     assert sorted(path.name for path in tmp_path.glob("*.ptd")) == ["again.ptd", "model.ptd"]
     assert run.delegation(runs=1).by_op is not None
+    report = run.size()
+    assert report.total == sum(file.stat().st_size for file in (path, tmp_path / "model.ptd"))
+    assert report.total == sum(entry.nbytes for entry in report.entries)
+    stored = next(entry for entry in report.entries if entry.kind == "external")
+    assert (stored.dtype, stored.nbytes) == ("float", 4 * math.prod(stored.shape))
+    assert loaded.size().by_kind == report.by_kind
 
 
 def test_no_two_data_files_are_saved_as_one(tmp_path: Path) -> None:
