@@ -46,8 +46,8 @@ _MAKE_OTHER_SCALES = (
     "aten.leaky_relu.default",
     "aten.elu.default",
 )
-_KEEP_SCALES = (
-    *_ACTIVATIONS,
+# Whose results are elements of their inputs, and zeros.
+MOVES = (
     "aten.cat.default",
     "aten.constant_pad_nd.default",
     "aten.max_pool2d_with_indices.default",
@@ -60,6 +60,7 @@ _KEEP_SCALES = (
     "aten.unsqueeze_copy.default",
     "aten.view_copy.default",
 )
+_KEEP_SCALES = (*_ACTIVATIONS, *MOVES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

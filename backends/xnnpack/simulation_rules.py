@@ -13,7 +13,7 @@ import torch
 from torch import fx
 
 from etlab.backends.xnnpack.operators.registry import argument, is_zero_padding
-from etlab.backends.xnnpack.quantized import Weight
+from etlab.backends.xnnpack.quantized import MOVES, Weight
 from etlab.backends.xnnpack.steps import PerChannel, PerTensor
 
 PRODUCTS = ("aten.linear.default", "aten.convolution.default")
@@ -321,17 +321,7 @@ RULES: dict[str, Rule] = {
             "aten.relu.default",
             "aten.hardtanh.default",
             "aten.clamp.default",
-            "aten.cat.default",
-            "aten.constant_pad_nd.default",
-            "aten.max_pool2d_with_indices.default",
-            "aten.permute_copy.default",
-            "aten.select_copy.int",
-            "aten.slice_copy.Tensor",
-            "aten.squeeze_copy.dims",
-            "aten.t_copy.default",
-            "aten.transpose_copy.int",
-            "aten.unsqueeze_copy.default",
-            "aten.view_copy.default",
+            *MOVES,
         ),
         _moved,
     ),

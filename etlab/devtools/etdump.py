@@ -11,10 +11,8 @@ from typing import Annotated, cast
 
 from etlab.errors import AccessError, InvalidProgramError
 from etlab.exir.emit.fields import (
-    Boolean,
     Bytes,
     Float32,
-    Float64,
     Int32,
     Int64,
     Int64s,
@@ -25,6 +23,7 @@ from etlab.exir.emit.fields import (
 from etlab.exir.emit.flatbuffer import write_flatbuffer
 from etlab.exir.emit.reader import read_flatbuffer
 from etlab.exir.emit.scalar_type import ScalarType
+from etlab.exir.emit.schema import Bool, Double, Int
 
 FILE_IDENTIFIER = b"ED00"
 _SIZE = struct.Struct("<I")
@@ -61,31 +60,10 @@ class TensorList:
 
 
 @dataclass(frozen=True, slots=True)
-class Int:
-    """An integer."""
-
-    int_val: Int64 = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Bool:
-    """A boolean."""
-
-    bool_val: Boolean = False
-
-
-@dataclass(frozen=True, slots=True)
 class Float:
     """A floating-point number."""
 
     float_val: Float32 = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Double:
-    """A floating-point number."""
-
-    double_val: Float64 = 0.0
 
 
 @dataclass(frozen=True, slots=True)

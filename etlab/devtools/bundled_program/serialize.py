@@ -12,10 +12,7 @@ from etlab.devtools.bundled_program.core import BundledProgram
 from etlab.errors import AccessError, InvalidProgramError
 from etlab.exir.emit.fields import (
     AlignedBytes,
-    Boolean,
-    Float64,
     Int32s,
-    Int64,
     Items,
     OneOf,
     Scalar,
@@ -25,6 +22,7 @@ from etlab.exir.emit.fields import (
 from etlab.exir.emit.flatbuffer import write_flatbuffer
 from etlab.exir.emit.reader import read_flatbuffer
 from etlab.exir.emit.scalar_type import ScalarType
+from etlab.exir.emit.schema import Bool, Double, Int
 from etlab.runtime import dtype_of, scalar_type_of
 
 FILE_IDENTIFIER = b"BP08"
@@ -41,27 +39,12 @@ class _Tensor:
     dim_order: UInt8s | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Int:
-    int_val: Int64 = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Bool:
-    bool_val: Boolean = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Double:
-    double_val: Float64 = 0.0
-
-
-_KINDS = (_Tensor, _Int, _Bool, _Double)
+_KINDS = (_Tensor, Int, Bool, Double)
 
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    val: Annotated[_Tensor | _Int | _Bool | _Double | None, OneOf(_KINDS)] = None
+    val: Annotated[_Tensor | Int | Bool | Double | None, OneOf(_KINDS)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +129,11 @@ def save(bundled_program: BundledProgram, path: str | Path) -> None:
 
 def _stored(value: Value) -> _Value:
     if isinstance(value, bool):
-        return _Value(_Bool(value))
+        return _Value(Bool(value))
     if isinstance(value, int):
-        return _Value(_Int(value))
+        return _Value(Int(value))
     if isinstance(value, float):
-        return _Value(_Double(value))
+        return _Value(Double(value))
     tensor = value.detach().resolve_conj().resolve_neg().cpu()
     order = tuple(tensor.dim_order()) if _is_dense(tensor) else tuple(range(tensor.dim()))
     elements = tensor.permute(order).contiguous()
@@ -173,11 +156,11 @@ def _loaded(value: _Value) -> Any:
     kind = value.val
     if isinstance(kind, _Tensor):
         return _tensor(kind)
-    if isinstance(kind, _Int):
+    if isinstance(kind, Int):
         return kind.int_val
-    if isinstance(kind, _Bool):
+    if isinstance(kind, Bool):
         return kind.bool_val
-    if isinstance(kind, _Double):
+    if isinstance(kind, Double):
         return kind.double_val
     raise InvalidProgramError("the bundled program has a value of no kind; it is damaged")
 
