@@ -13,13 +13,16 @@ from etlab.devtools.etdump import read_etdump, read_file
 from etlab.devtools.events import (
     DELEGATE_CALL,
     OPERATOR_CALL,
+    Event,
     EventBlock,
+    PerfData,
     Reading,
     TimeScale,
     event_blocks,
     scale_between,
     table_rows,
 )
+from etlab.devtools.output_comparison import compare_results
 from etlab.devtools.symbols import attach_nodes, attach_references
 from etlab.errors import InvalidArgumentError
 from etlab.exir.record.archive import parse_etrecord
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     import pandas
 
     from etlab.devtools.numeric_gap import NumericalComparatorBase
+
+__all__ = ["Event", "EventBlock", "Inspector", "PerfData", "TimeScale", "compare_results"]
 
 _NOT_PRINTED = (
     "raw",

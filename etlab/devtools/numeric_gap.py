@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import fx
 
+from etlab.devtools.distances import mean_square, on_numbers, signal_to_noise, sum_of_absolutes
 from etlab.devtools.events import DELEGATE_CALL, OPERATOR_CALL, Event
 from etlab.errors import InvalidArgumentError
 from etlab.exir.record.etrecord import EDGE, EXPORTED, ETRecord
@@ -101,10 +102,10 @@ def _distance(
         if distance.inspector is None:
             distance.inspector = inspector
         return distance.element_compare
-    plain = {"MSE": _mean_square, "L1": _sum_of_absolutes, "SNR": _signal_to_noise}
+    plain = {"MSE": mean_square, "L1": sum_of_absolutes, "SNR": signal_to_noise}
     name = str(distance).strip()
     if name.upper() in plain:
-        return lambda a, b: _on_numbers(plain[name.upper()], a, b)
+        return lambda a, b: on_numbers(plain[name.upper()], a, b)
     metrics = all_metrics()
     if name in metrics:
         return lambda a, b: _on_tensors(metrics[name].compute, a, b)
@@ -230,31 +231,3 @@ def _on_tensors(compute: Callable[[Any, Any], float | None], a: Any, b: Any) -> 
         return math.nan
     value = compute([actual], [wanted])
     return math.nan if value is None else float(value)
-
-
-def _on_numbers(compute: Callable[[torch.Tensor, torch.Tensor], float], a: Any, b: Any) -> float:
-    """A distance of the numbers; equal NaN and infinities agree, others give NaN or infinity."""
-    wanted = torch.as_tensor(a).detach().double()
-    actual = torch.as_tensor(b).detach().double()
-    if wanted.shape != actual.shape:
-        return math.nan
-    same = (wanted == actual) | (wanted.isnan() & actual.isnan())
-    error = torch.where(same, 0.0, wanted - actual)
-    return compute(torch.where(same & ~wanted.isfinite(), 0.0, wanted), error)
-
-
-def _mean_square(_: torch.Tensor, error: torch.Tensor) -> float:
-    return float(error.square().mean()) if error.numel() else 0.0
-
-
-def _sum_of_absolutes(_: torch.Tensor, error: torch.Tensor) -> float:
-    return float(error.abs().sum())
-
-
-def _signal_to_noise(wanted: torch.Tensor, error: torch.Tensor) -> float:
-    """In decibels; infinite where there is no error."""
-    noise = float(error.square().mean()) if error.numel() else 0.0
-    signal = float(wanted.square().mean()) if wanted.numel() else 0.0
-    if noise == 0:
-        return math.inf
-    return 10 * math.log10(signal / noise) if signal > 0 else -math.inf

@@ -45,6 +45,7 @@ class EdgeGraph:
             values here must not be taken for constants.
         output_orders: for each of `outputs`, the order of dimensions that the program returns it
             in, though it is contiguous in the graph; None is that of the graph. Empty when all are.
+        constant_methods: values that the program answers by name, for what passes did to the graph.
     """
 
     name: str
@@ -60,6 +61,7 @@ class EdgeGraph:
     history: list["PassRecord"] = field(default_factory=list)
     foreign_state: frozenset[str] = frozenset()
     output_orders: tuple[tuple[int, ...] | None, ...] = ()
+    constant_methods: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,7 @@ def copy_edge_graph(edge: EdgeGraph) -> EdgeGraph:
         history=list(edge.history),
         foreign_state=edge.foreign_state,
         output_orders=edge.output_orders,
+        constant_methods=dict(edge.constant_methods),
     )
 
 

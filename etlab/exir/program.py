@@ -185,7 +185,8 @@ class EdgeProgramManager:
             for graph in graphs.values():
                 # Which operators have kernels is asked at the end: backends may still take some.
                 verify(graph, allow=None)
-        return EdgeProgramManager(graphs, self._constant_methods, config, self._etrecord)
+        methods = _with_answers(self._constant_methods, graphs)
+        return EdgeProgramManager(graphs, methods, config, self._etrecord)
 
 
 def to_edge(
@@ -200,8 +201,7 @@ def to_edge(
         programs: one exported program (method "forward"), or several by method name.
         constant_methods: values that the program answers by name.
         compile_config: how strict to be.
-        generate_etrecord: accepted so that code written for ExecuTorch runs; no ETRecord is made
-            yet, and the manager keeps its edge graphs either way.
+        generate_etrecord: keep what `get_etrecord` gives.
 
     Raises:
         UnsupportedOperatorError: operators that nothing serves, all of them with source lines.
@@ -230,8 +230,7 @@ def to_edge_transform_and_lower(
         partitioner: one, several applied in order, or those by method name.
         constant_methods: values that the program answers by name.
         compile_config: how strict to be.
-        generate_etrecord: accepted so that code written for ExecuTorch runs; no ETRecord is made
-            yet, and the manager keeps its edge graphs either way.
+        generate_etrecord: keep what `get_etrecord` gives.
 
     Raises:
         UnsupportedOperatorError: operators that neither a kernel nor a backend serves.
@@ -351,6 +350,21 @@ def _named(programs: Programs) -> Mapping[str, ExportedProgram]:
         "to_edge: expected a torch.export.ExportedProgram or a dict of them by method name, got "
         f"{type(programs).__name__}; call torch.export.export(model, inputs) first"
     )
+
+
+def _with_answers(
+    constant_methods: Mapping[str, Any], graphs: Mapping[str, EdgeGraph]
+) -> dict[str, Any]:
+    """The constant methods with those that passes added."""
+    answers: dict[str, Any] = {}
+    for graph in graphs.values():
+        for name, value in graph.constant_methods.items():
+            if answers.setdefault(name, value) != value:
+                raise InvalidArgumentError(
+                    f"two methods of the program ask for a constant method '{name}'; give"
+                    " their passes method_name="
+                )
+    return {**constant_methods, **answers}
 
 
 def _by_method(given: Any, methods: Iterable[str]) -> dict[str, Any]:

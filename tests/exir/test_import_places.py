@@ -48,6 +48,10 @@ exir.passes: MemoryPlanningPass
 exir.passes.memory_planning_pass: MemoryPlanningPass
 exir.passes.sym_shape_eval_pass: ConstraintBasedSymShapeEvalPass
 exir.passes.init_mutable_pass: InitializedMutableBufferPass
+exir.passes.quantize_io_pass: QuantizeInputs QuantizeOutputs
+exir.passes.external_constants_pass: delegate_external_constants_pass_unlifted
+exir.print_program: inspect_node print_program
+exir._serialize._program: deserialize_pte_binary
 exir.memory_planning: greedy naive MemoryPlanningAlgorithmSuite
 exir.delegate: executorch_call_delegate
 exir.lowered_backend_module: LoweredBackendModule executorch_call_delegate get_lowered_submodules
@@ -64,13 +68,16 @@ backends.xnnpack.utils.configs: get_xnnpack_edge_compile_config get_transform_pa
 backends.xnnpack.utils.configs: get_xnnpack_executorch_backend_config
 backends.xnnpack.quantizer.xnnpack_quantizer: XNNPACKQuantizer get_symmetric_quantization_config
 devtools: BundledProgram Inspector generate_etrecord parse_etrecord
-devtools.inspector: Inspector
+devtools.inspector: Event EventBlock Inspector PerfData TimeScale compare_results
 devtools.etrecord: ETRecord generate_etrecord parse_etrecord
 devtools.backend_debug: get_delegation_info print_delegation_info
 devtools.bundled_program.config: MethodTestCase MethodTestSuite
 devtools.bundled_program.core: BundledProgram
 devtools.bundled_program.serialize: serialize_from_bundled_program_to_flatbuffer
 devtools.bundled_program.serialize: deserialize_from_flatbuffer_to_bundled_program
+extension.export_util.utils: save_pte_program
+extension.pybindings.portable_lib: _load_for_executorch _load_for_executorch_from_buffer
+util.activation_memory_profiler: generate_memory_trace
 """
 aten = torch.ops.aten
 X, Y = seeded(2, 3), seeded(2, 3, seed=1)

@@ -145,6 +145,19 @@ def run_case(
         outputs = method.execute(inputs)
     except EtlabError as error:
         return [CaseResult(name, index, None, False, None, str(error))]
+    return compare_case(name, index, outputs, expected, rtol=rtol, atol=atol)
+
+
+def compare_case(
+    name: str,
+    index: int,
+    outputs: Sequence[Any],
+    expected: Sequence[Any],
+    *,
+    rtol: float,
+    atol: float,
+) -> list[CaseResult]:
+    """The results of one case of a method that gave `outputs`."""
     if not expected:
         return [CaseResult(name, index, None, True, None, "")]
     if len(outputs) != len(expected):

@@ -1,0 +1,1 @@
+"""Program files where ExecuTorch's tools read them; `etlab.exir.emit` does the work."""

@@ -1,0 +1,1 @@
+"""The Python face of the runtime that is older than `etlab.runtime`."""
