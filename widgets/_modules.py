@@ -5,7 +5,7 @@ from pathlib import Path
 
 from etlab.widgets._short_names import with_short_names
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "(\./[^"]+)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.{1,2}/[^"]+)";\n', re.MULTILINE)
 _TOKEN = re.compile(
     r"""(?P<comment>/\*.*?\*/|//[^\n]*)
     |(?P<kept>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`

@@ -30,9 +30,10 @@ const model = {
   on: (event, one) => listeners.set(event, [...(listeners.get(event) ?? []), one]),
   off: (event, one) => listeners.set(event, (listeners.get(event) ?? []).filter((o) => o !== one)),
   send: (message) => {
-    const about = message.node ?? message.source.replace(/:\\d+$/, "");
-    const answer = packed.answers[`${message.type} ${about}`];
-    if (answer) setTimeout(() => call("msg:custom", answer));
+    const about = message.node ?? String(message.source).replace(/:\\d+$/, "");
+    const silent = { problem: "This page has no kernel: open the view in a notebook." };
+    const answer = packed.answers[`${message.type} ${about}`] ?? (message.id ? silent : null);
+    if (answer) setTimeout(() => call("msg:custom", { ...answer, id: message.id }));
   },
 };
 const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));

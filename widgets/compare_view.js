@@ -4,8 +4,8 @@
 import { builtIn } from "./graph/colours.js";
 import { alike, copied, groupMarks, nodeInMiddle, plain } from "./graph/compare.js";
 import { compareFrame } from "./graph/compare_frame.js";
-import { element, isDarkPage, onThemeChange } from "./graph/dom.js";
-import { showLegend } from "./graph/legend.js";
+import { element, isDarkPage, onThemeChange } from "./view/dom.js";
+import { showLegend } from "./view/legend.js";
 import { makePane } from "./graph/pane.js";
 import { compile } from "./graph/query.js";
 import { representatives } from "./graph/tree.js";
@@ -210,7 +210,7 @@ function render({ model, el }) {
   };
   const theme = () => {
     const isDark = isDarkPage(model.get("theme"));
-    parts.root.classList.toggle("etlab-gv-dark", isDark);
+    parts.root.classList.toggle("etlab-view-dark", isDark);
     for (const { pane } of sides) pane.setDark(isDark);
   };
   const showTable = () => {

@@ -1,7 +1,6 @@
 """`CompareView`: graphs side by side, joined node by node."""
 
 import itertools
-from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -12,15 +11,11 @@ from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.inspect.graph_compare import ADDED, CHANGED, REMOVED, SAME, GraphComparison
 from etlab.inspect.graph_tree import first_view
 from etlab.inspect.graph_wire import encode_graph
-from etlab.widgets._modules import joined_modules
+from etlab.widgets._data_view import view_files
 from etlab.widgets._page import page
 from etlab.widgets._two_outputs import TwoOutputs
 
-_FOLDER = Path(__file__).parent
-_MODULE = joined_modules(_FOLDER / "compare_view.js")
-_STYLE = "".join(
-    (_FOLDER / name).read_text(encoding="utf-8") for name in ("graph_view.css", "compare_view.css")
-)
+_MODULE, _STYLE = view_files("compare_view", styles=("graph_view", "compare_view"))
 _COLOURS = ("none", "backend", "dtype", "operator", "bytes")
 _CODES = {SAME: 0, ADDED: 1, REMOVED: 2, CHANGED: 3}
 _MOST_LISTED = 500

@@ -1,9 +1,10 @@
 // GraphView: a toolbar, the outline, the canvas, and what is known of the selection.
 
-import { builtIn, number } from "./graph/colours.js";
-import { element, isDarkPage, onThemeChange } from "./graph/dom.js";
+import { builtIn } from "./graph/colours.js";
+import { element, isDarkPage, onThemeChange } from "./view/dom.js";
 import { frame } from "./graph/frame.js";
-import { showLegend } from "./graph/legend.js";
+import { showLegend } from "./view/legend.js";
+import { number } from "./view/palette.js";
 import { makeOutline } from "./graph/outline.js";
 import { makePane } from "./graph/pane.js";
 import { makePanel } from "./graph/panel.js";
@@ -105,7 +106,7 @@ function render({ model, el }) {
   };
   const theme = () => {
     const isDark = isDarkPage(model.get("theme"));
-    parts.root.classList.toggle("etlab-gv-dark", isDark);
+    parts.root.classList.toggle("etlab-view-dark", isDark);
     pane.setDark(isDark);
     showLegend(parts.legend, model.get("color_by"), pane.painted);
   };

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -15,13 +14,11 @@ from etlab.inspect.graph_overlay import Overlay, make_overlay
 from etlab.inspect.graph_reports import is_report, report_values
 from etlab.inspect.graph_tree import first_view
 from etlab.inspect.graph_wire import encode_graph
-from etlab.widgets._modules import joined_modules
+from etlab.widgets._data_view import view_files
 from etlab.widgets._page import page
 from etlab.widgets._two_outputs import TwoOutputs
 
-_FOLDER = Path(__file__).parent
-_MODULE = joined_modules(_FOLDER / "graph_view.js")
-_STYLE = (_FOLDER / "graph_view.css").read_text(encoding="utf-8")
+_MODULE, _STYLE = view_files("graph_view")
 _OWN_COLOURS = ("none", "backend", "dtype", "operator", "bytes")
 
 

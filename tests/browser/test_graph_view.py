@@ -132,7 +132,7 @@ def test_keyboard_alone_walks_opens_and_selects(open_view, graph):
     assert traits(page, "opened") == []
     page.keyboard.press("/")
     page.keyboard.type("op:conv")
-    assert page.locator(".etlab-gv-found").inner_text() == "4 found"
+    assert page.locator(".etlab-view-found").inner_text() == "4 found"
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     assert traits(page, "selection") == ["conv2d"]
@@ -154,13 +154,13 @@ def test_selection_set_from_outside_is_opened_and_shown(open_view, graph):
     stage = page.locator(".etlab-gv-stage").bounding_box()
     assert stage["x"] < x < stage["x"] + stage["width"]
     assert stage["y"] < y < stage["y"] + stage["height"]
-    assert "relu_1" in page.locator(".etlab-gv-status").inner_text()
+    assert "relu_1" in page.locator(".etlab-view-status").inner_text()
 
 
 def test_wrong_query_is_answered_in_words(open_view, graph):
     page = open_view(graph.widget())
     page.get_by_label("Find nodes").fill("bytes>many")
-    assert "is no number" in page.locator(".etlab-gv-found").inner_text()
+    assert "is no number" in page.locator(".etlab-view-found").inner_text()
     assert page.get_by_label("Find nodes").get_attribute("aria-invalid") == "true"
 
 
@@ -168,7 +168,7 @@ def test_colouring_follows_the_picker_and_overlays(open_view, graph):
     view = graph.widget(opened=[])
     view.overlay({"linear": 0.25, "conv2d_1": 0.5}, name="latency", unit="s")
     page = open_view(view)
-    legend = page.locator(".etlab-gv-legend")
+    legend = page.locator(".etlab-view-legend")
     assert "500 ms" in legend.inner_text()
     page.get_by_label("Colour by").select_option("dtype")
     assert "float32" in legend.inner_text()
@@ -178,7 +178,7 @@ def test_colouring_follows_the_picker_and_overlays(open_view, graph):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_view_follows_the_theme_of_the_page(open_view, graph, scheme):
     page = open_view(graph.widget(), color_scheme=scheme)
-    is_dark = page.locator(".etlab-gv").evaluate("e => e.classList.contains('etlab-gv-dark')")
+    is_dark = page.locator(".etlab-gv").evaluate("e => e.classList.contains('etlab-view-dark')")
     assert is_dark == (scheme == "dark")
     corner = page.evaluate(
         "[...document.querySelector('canvas').getContext('2d').getImageData(1, 1, 1, 1).data]"
@@ -261,13 +261,13 @@ def test_panes_show_together_what_belongs_together(open_view):
     page.get_by_label("Drawing of toy, aten").focus()
     page.keyboard.press("n")
     assert traits(page, "selection") == [["dropout"], [], []]
-    assert "removed" in page.locator(".etlab-gv-status").inner_text()
+    assert "removed" in page.locator(".etlab-view-status").inner_text()
     page.evaluate("window.model.set('selection', [['tanh'], [], []])")
     assert traits(page, "selection") == [["tanh"], ["tanh_default"], ["tanh_default"]]
     facts = page.locator(".etlab-cv-facts").inner_text()
     assert facts.count("tanh_default") == 2
     page.get_by_label("Find nodes in all graphs").fill("op:conv")
-    assert page.locator(".etlab-gv-found").inner_text() == "4 | 4 | 4 found"
+    assert page.locator(".etlab-view-found").inner_text() == "4 | 4 | 4 found"
     shown = """k => {
       const { pane, host } = document.querySelector('.etlab-gv').sides[k];
       const [node] = [pane.tree.graph.names.findIndex((name) => name.startsWith('tanh'))];

@@ -1,6 +1,6 @@
 // The elements of a GraphView, without what they do.
 
-import { element } from "./dom.js";
+import { element } from "../view/dom.js";
 import { HELP } from "./query.js";
 
 const KEYS = [
@@ -29,7 +29,7 @@ export function frame(prefix) {
     "aria-label": "Find nodes",
     spellcheck: "false",
   });
-  const found = element("span", { class: "etlab-gv-found", role: "status" });
+  const found = element("span", { class: "etlab-view-found", role: "status" });
   const colour = element("select", { "aria-label": "Colour by" });
   const outlineButton = button("☰", "Outline (o)", true);
   const fitButton = button("⤢", "Fit the drawing (f)");
@@ -37,12 +37,12 @@ export function frame(prefix) {
   const closeButton = button("⊟", "Close everything");
   const sideButton = button("i", "Facts and source (i)", true);
   const helpButton = button("?", "Help (?)", false);
-  const bar = element("div", { class: "etlab-gv-bar", role: "toolbar", "aria-label": "Graph" }, [
+  const bar = element("div", { class: "etlab-view-bar", role: "toolbar", "aria-label": "Graph" }, [
     outlineButton,
     query,
     found,
-    element("span", { class: "etlab-gv-fill" }),
-    element("label", { class: "etlab-gv-label" }, ["colour by", colour]),
+    element("span", { class: "etlab-view-fill" }),
+    element("label", { class: "etlab-view-label" }, ["colour by", colour]),
     fitButton,
     openButton,
     closeButton,
@@ -50,7 +50,7 @@ export function frame(prefix) {
     helpButton,
   ]);
   const outline = element("div", { class: "etlab-gv-left" });
-  const hint = element("div", { class: "etlab-gv-hint", hidden: "", "aria-hidden": "true" });
+  const hint = element("div", { class: "etlab-view-hint", hidden: "", "aria-hidden": "true" });
   const stage = element(
     "div",
     { class: "etlab-gv-stage", tabindex: "0", role: "group", "aria-label": "Drawing; the outline says the same in words" },
@@ -58,9 +58,9 @@ export function frame(prefix) {
   );
   const side = element("div", { class: "etlab-gv-right" });
   const body = element("div", { class: "etlab-gv-body" }, [outline, stage, side]);
-  const legend = element("div", { class: "etlab-gv-legend", role: "group", "aria-label": "Legend" });
-  const status = element("div", { class: "etlab-gv-status", role: "status", "aria-live": "polite" });
-  const foot = element("div", { class: "etlab-gv-foot" }, [legend, status]);
+  const legend = element("div", { class: "etlab-view-legend", role: "group", "aria-label": "Legend" });
+  const status = element("div", { class: "etlab-view-status", role: "status", "aria-live": "polite" });
+  const foot = element("div", { class: "etlab-view-foot" }, [legend, status]);
   /** @type {(rows: string[][], title: string) => HTMLElement} */
   const helpTable = (rows, title) =>
     element("table", {}, [
@@ -69,13 +69,13 @@ export function frame(prefix) {
         element("tr", {}, [element("td", {}, [element("code", {}, [key])]), element("td", {}, [text])]),
       ),
     ]);
-  const help = element("div", { class: "etlab-gv-help", hidden: "", role: "region", "aria-label": "Help" }, [
+  const help = element("div", { class: "etlab-view-help", hidden: "", role: "region", "aria-label": "Help" }, [
     helpTable(HELP, "Find"),
     helpTable(KEYS, "Keys"),
   ]);
   const root = element(
     "div",
-    { class: "etlab-gv", id: prefix, "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "Graph view" },
+    { class: "etlab-view etlab-gv", id: prefix, "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "Graph view" },
     [bar, help, body, foot],
   );
   return {

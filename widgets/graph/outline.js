@@ -1,7 +1,7 @@
 // The graph as a tree of text: what the keyboard walks and screen readers read. Only the rows that
 // can be seen are in the page.
 
-import { element } from "./dom.js";
+import { element } from "../view/dom.js";
 import { labels } from "./sizes.js";
 
 /** @typedef {import("./tree.js").Tree} Tree */

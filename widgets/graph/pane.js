@@ -1,7 +1,8 @@
 // A canvas with a graph on it: camera, pointer, what is open and what is selected.
 
-import { DARK, LIGHT, paintItems } from "./colours.js";
-import { element } from "./dom.js";
+import { paintItems } from "./colours.js";
+import { element } from "../view/dom.js";
+import { DARK, LIGHT } from "../view/palette.js";
 import { makeArranger } from "./arranger.js";
 import { paint } from "./paint.js";
 import { listenToPointer } from "./pointer.js";

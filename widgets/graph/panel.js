@@ -1,6 +1,6 @@
 // What is known of the selected item, and the source it came from.
 
-import { element } from "./dom.js";
+import { element } from "../view/dom.js";
 import { KINDS } from "./wire.js";
 
 /** @typedef {import("./tree.js").Tree} Tree */

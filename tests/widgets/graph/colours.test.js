@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { backendColours, builtIn, luminance, number, paintItems } from "../../../widgets/graph/colours.js";
+import { builtIn, paintItems } from "../../../widgets/graph/colours.js";
+import { backendColours, luminance, number } from "../../../widgets/view/palette.js";
 import { prepare } from "../../../widgets/graph/tree.js";
 import { makeGraph } from "./graphs.js";
 

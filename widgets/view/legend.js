@@ -2,7 +2,7 @@
 
 import { element } from "./dom.js";
 
-/** @typedef {import("./colours.js").Painted} Painted */
+/** @typedef {import("../graph/colours.js").Painted} Painted */
 
 /**
  * @param {HTMLElement} host
@@ -12,11 +12,11 @@ import { element } from "./dom.js";
 export function showLegend(host, name, painted) {
   host.replaceChildren();
   if (!painted.legend.length) return;
-  host.append(element("span", { class: "etlab-gv-legend-name" }, [name]));
+  host.append(element("span", { class: "etlab-view-legend-name" }, [name]));
   for (const { label, colour, count } of painted.legend) {
-    const swatch = element("span", { class: "etlab-gv-swatch", "aria-hidden": "true" });
+    const swatch = element("span", { class: "etlab-view-swatch", "aria-hidden": "true" });
     swatch.style.background = colour;
     const text = count === undefined ? label : `${label} ${count.toLocaleString("en")}`;
-    host.append(element("span", { class: "etlab-gv-entry" }, [swatch, text]));
+    host.append(element("span", { class: "etlab-view-entry" }, [swatch, text]));
   }
 }
