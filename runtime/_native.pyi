@@ -129,6 +129,45 @@ class Method:
     @property
     def peak_temporary_bytes(self) -> int: ...
 
+class SamplerOptions:
+    def __init__(
+        self,
+        *,
+        temperature: float = 0.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        seed: int = 0,
+    ) -> None: ...
+
+class Sampler:
+    def __init__(self, options: SamplerOptions) -> None: ...
+    def sample(self, logits: TensorDescription) -> int: ...
+    # (token, probability) of all that `sample` draws from
+    def candidates(self, logits: TensorDescription) -> list[tuple[int, float]]: ...
+
+class LlmSession:
+    @staticmethod
+    def load(program: Program) -> LlmSession: ...
+    def generate(
+        self,
+        prompt: Sequence[int],
+        sampler: SamplerOptions,
+        max_new_tokens: int = -1,
+        stop_tokens: Sequence[int] = (),
+        on_token: Callable[[int], Any] | None = None,  # False ends the generation
+    ) -> dict[str, Any]: ...  # the fields of etlab.llm.Stats
+    def prefill(self, prompt: Sequence[int], allocate: Allocate) -> Any: ...
+    def stop(self) -> None: ...
+    def rewind(self, length: int) -> None: ...
+    def memory(self) -> list[dict[str, Any]]: ...  # of each method, as Method.memory()
+    @property
+    def tokens(self) -> list[int]: ...
+    @property
+    def load_ns(self) -> int: ...
+    @property
+    def model(self) -> dict[str, Any]: ...  # the fields of etlab.llm.LanguageModel
+
 class NamedData:
     def get(self, key: str) -> bytes: ...
     def __getitem__(self, key: str) -> bytes: ...

@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "runtime/core/memory_use.h"
 #include "runtime/core/tensor.h"
 #include "runtime/core/value.h"
 
@@ -15,6 +16,7 @@ void bind_kernels(pybind11::module_& module);
 void bind_optimized(pybind11::module_& module);
 void bind_programs(pybind11::module_& module);
 void bind_methods(pybind11::module_& module);
+void bind_llm(pybind11::module_& module);
 void bind_traces(pybind11::module_& module);
 void bind_backends(pybind11::module_& module);
 void bind_custom_kernels(pybind11::module_& module);
@@ -46,6 +48,8 @@ class ValuesFromPython {
 // A value as a Python object that owns what it holds. `allocate(dtype number, sizes, strides)`
 // makes an empty torch tensor, which gets a copy of the elements.
 pybind11::object value_to_python(const Value& value, const pybind11::object& allocate);
+// The fields of etlab.runtime.MethodMemory.
+pybind11::dict memory_to_python(const MethodMemory& memory);
 pybind11::object tensor_to_python(const Tensor& tensor, const pybind11::object& allocate);
 
 }  // namespace etlab

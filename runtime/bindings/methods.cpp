@@ -1,13 +1,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
-#include <pythread.h>
-
-#include <chrono>
 #include <memory>
-#include <optional>
 
 #include "runtime/bindings/bindings.h"
 #include "runtime/bindings/programs.h"
+#include "runtime/bindings/signals.h"
 #include "runtime/bindings/traces.h"
 #include "runtime/core/method.h"
 
@@ -16,56 +13,6 @@ namespace py = pybind11;
 namespace etlab {
 
 namespace {
-
-// Lets Python's signal handlers run now and then, so that the notebook's stop button ends a run.
-// Only the main thread may do that.
-class SignalPoller : public Poller {
- public:
-  static bool is_main_thread() {
-    static const auto main_thread = py::module_::import("threading")
-                                        .attr("main_thread")()
-                                        .attr("ident")
-                                        .cast<unsigned long>();
-    return PyThread_get_thread_ident() == main_thread;
-  }
-
-  bool poll() override {
-    if (raised_) return true;
-    const auto now = Clock::now();
-    if (now < next_) return false;
-    next_ = now + kPeriod;
-    py::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) raised_.emplace();
-    return raised_.has_value();
-  }
-
-  // Throws the exception of the signal handler (KeyboardInterrupt), if a signal came.
-  void rethrow_if_raised() const {
-    if (raised_) throw py::error_already_set(*raised_);
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr auto kPeriod = std::chrono::milliseconds(40);
-
-  Clock::time_point next_ = Clock::now() + kPeriod;
-  std::optional<py::error_already_set> raised_;
-};
-
-// Runs `body(poller)` without the GIL; a signal's exception wins over the one that it caused.
-template <typename Body>
-void run_interruptible(const Body& body) {
-  std::optional<SignalPoller> poller;
-  if (SignalPoller::is_main_thread()) poller.emplace();
-  try {
-    py::gil_scoped_release release;
-    body(poller ? &*poller : nullptr);
-  } catch (const Error&) {
-    if (poller) poller->rethrow_if_raised();
-    throw;
-  }
-}
 
 py::list execute(Method& method, const py::iterable& inputs, const py::object& allocate,
                  Trace* trace) {
@@ -103,26 +50,6 @@ py::dict state(Method& method, const py::object& allocate) {
   return tensors;
 }
 
-py::dict memory(Method& method) {
-  MethodMemory found;
-  run_interruptible([&](Poller* poller) { found = method.memory(poller); });
-  py::list arenas;
-  for (size_t i = 1; i < found.arenas.size(); ++i) {
-    arenas.append(py::make_tuple(found.arenas[i].bytes, found.arenas[i].is_shared));
-  }
-  py::dict result;
-  result["arenas"] = arenas;
-  result["outputs"] = found.outputs;
-  result["inputs"] = found.inputs;
-  result["structures"] = found.structures;
-  result["temporary"] = found.temporary;
-  result["delegate_workspace"] = found.delegate_workspace;
-  result["packed_weights"] = found.packed_weights;
-  result["delegate_buffers"] = found.delegate_buffers;
-  result["alignment"] = found.alignment;
-  return result;
-}
-
 // The deleter holds the program for as long as the method lives. Not `py::keep_alive`: pybind11 3.1
 // applies it to calls whose arguments it refuses, too, and crashes.
 std::shared_ptr<Method> load_method(const ProgramHandle& handle, const std::string& name) {
@@ -137,6 +64,24 @@ std::shared_ptr<Method> load_method(const ProgramHandle& handle, const std::stri
 
 }  // namespace
 
+py::dict memory_to_python(const MethodMemory& memory) {
+  py::list arenas;
+  for (size_t i = 1; i < memory.arenas.size(); ++i) {
+    arenas.append(py::make_tuple(memory.arenas[i].bytes, memory.arenas[i].is_shared));
+  }
+  py::dict result;
+  result["arenas"] = arenas;
+  result["outputs"] = memory.outputs;
+  result["inputs"] = memory.inputs;
+  result["structures"] = memory.structures;
+  result["temporary"] = memory.temporary;
+  result["delegate_workspace"] = memory.delegate_workspace;
+  result["packed_weights"] = memory.packed_weights;
+  result["delegate_buffers"] = memory.delegate_buffers;
+  result["alignment"] = memory.alignment;
+  return result;
+}
+
 void bind_methods(py::module_& module) {
   py::class_<Method, std::shared_ptr<Method>>(module, "Method")
       .def_static("load", &load_method, py::arg("program"), py::arg("name"))
@@ -149,7 +94,12 @@ void bind_methods(py::module_& module) {
                              })
       .def("interrupt", &Method::interrupt)
       .def("check_memory", &Method::check_memory, py::call_guard<py::gil_scoped_release>())
-      .def("memory", &memory)
+      .def("memory",
+           [](Method& method) {
+             MethodMemory found;
+             run_interruptible([&](Poller* poller) { found = method.memory(poller); });
+             return memory_to_python(found);
+           })
       .def("state", &state, py::arg("allocate"))
       .def("reset_state",
            [](Method& method) {

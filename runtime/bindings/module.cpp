@@ -13,6 +13,7 @@ PYBIND11_MODULE(_native, module) {
   etlab::bind_programs(module);
   etlab::bind_traces(module);
   etlab::bind_methods(module);
+  etlab::bind_llm(module);
   etlab::bind_backends(module);
   etlab::bind_custom_kernels(module);
 }

@@ -55,6 +55,7 @@ function(etlab_install_package)
   install(EXPORT etlabTargets NAMESPACE etlab:: DESTINATION "${ETLAB_PACKAGE_FOLDER}"
     COMPONENT devel EXCLUDE_FROM_ALL)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/runtime/core" "${PROJECT_SOURCE_DIR}/runtime/kernels"
+    "${PROJECT_SOURCE_DIR}/runtime/llm"
     DESTINATION include/etlab/runtime COMPONENT devel EXCLUDE_FROM_ALL
     FILES_MATCHING PATTERN "*.h" PATTERN optimized EXCLUDE PATTERN portable EXCLUDE)
   if(ETLAB_SELECTION)
