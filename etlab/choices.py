@@ -2,12 +2,12 @@
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
-from etlab.errors import InvalidArgumentError
+from etlab.errors import InvalidArgumentError, NotSupportedError
 from etlab.named import parameters_of
 
 if TYPE_CHECKING:
@@ -121,6 +121,26 @@ def as_quantizer(given: Any) -> "Quantizer | None":
     raise InvalidArgumentError(
         f"quantizer: expected a name or an etlab.quantize.Quantizer, got {type(given).__name__}"
     )
+
+
+def with_float(given: Any, names: Sequence[str]) -> "Quantizer":
+    """A quantizer that leaves more modules in float than the given one does.
+
+    Raises:
+        NotSupportedError: it does the same to the whole model.
+    """
+    quantizer = as_quantizer(given)
+    if quantizer is None:
+        raise NotSupportedError("keep_float: there is no quantizer, so all is in float already")
+    options = {name: getattr(quantizer, name) for name in parameters_of(type(quantizer))}
+    if "keep_float" not in options:
+        raise NotSupportedError(
+            f"quantizer '{quantizer.name}' does the same to the whole model: it keeps nothing in"
+            " float; int8, int8-dynamic, 8da4w, 8da8w and int4-weights take keep_float"
+        )
+    more = [names] if isinstance(names, str) else names
+    kept = tuple(dict.fromkeys((*options["keep_float"], *more)))
+    return type(quantizer)(**{**options, "keep_float": kept})
 
 
 def as_partitioners(given: Any) -> list[Any]:

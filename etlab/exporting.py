@@ -2,7 +2,7 @@
 
 import difflib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 
 from etlab.arguments import as_arguments, as_names, check_model
 from etlab.calibration import Calibration
-from etlab.choices import as_partitioners, as_quantizer
+from etlab.choices import as_partitioners, as_quantizer, with_float
 from etlab.errors import EtlabError, ExportError, InvalidArgumentError, LoweringError, NotFoundError
 from etlab.exir import stages
 from etlab.exir.recurrent import recurrent_layers_whole
@@ -103,7 +103,29 @@ def export(
         seconds=MappingProxyType(dict(listener.seconds)),
         notes=notes,
         transform_passes=tuple(transform_passes),
+        options=MappingProxyType(
+            {
+                "partitioner": partitioner,
+                "quantizer": quantizer,
+                # A generator has run out by now; what was kept of it has not.
+                "calibration": list(samples) if isinstance(calibration, Iterator) else calibration,
+                "dynamic_shapes": dynamic_shapes,
+                "transform_passes": tuple(transform_passes),
+                "backend_config": backend_config,
+                "name": name,
+            }
+        ),
     )
+
+
+def export_again(
+    run: ExportRun, keep_float: Sequence[str], changes: Mapping[str, Any]
+) -> ExportRun:
+    """The export of a run once more; arguments as `ExportRun.again`."""
+    options = {**run.options, **changes}
+    if keep_float:
+        options["quantizer"] = with_float(options.get("quantizer"), keep_float)
+    return export(run.model, run.example_inputs, **options)
 
 
 def export_module(

@@ -10,10 +10,9 @@ import torch
 from etlab import display
 from etlab.arguments import as_arguments, check_model
 from etlab.calibration import Calibration
-from etlab.choices import as_quantizer
+from etlab.choices import as_quantizer, with_float
 from etlab.errors import InvalidArgumentError
 from etlab.exporting import export, export_module
-from etlab.named import parameters_of
 from etlab.numerics.metrics import metric as find_metric
 from etlab.numerics.sensitivity import Judge, SensitivityReport, weigh_layers
 from etlab.quantize import Quantizer, QuantizeRequest
@@ -187,9 +186,7 @@ def recommend(
         count = _fewest(judge, names, bound)
     kept = tuple(names[:count])
     predicted = judge.score(names[count:], others=True)
-    options = {name: getattr(base, name) for name in parameters_of(type(base))}
-    options["keep_float"] = (*options["keep_float"], *kept)
-    mixed = type(base)(**options)
+    mixed = with_float(base, kept)
     run = export(
         model,
         example_inputs,

@@ -1,5 +1,6 @@
 """`ExportRun`: one model at every stage, from the eager module to the program that ships."""
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,6 +64,7 @@ class ExportRun:
         quantizer: its name as text, "none" without.
         seconds: time of every stage, in order.
         notes: what the user should know about this export.
+        options: keyword arguments of `etlab.export` that make it once more.
     """
 
     name: str
@@ -78,6 +80,7 @@ class ExportRun:
     seconds: Mapping[str, float] = field(repr=False)
     notes: tuple[str, ...] = field(repr=False, default=())
     transform_passes: tuple[Any, ...] = field(repr=False, default=())
+    options: Mapping[str, Any] = field(repr=False, default_factory=dict)
 
     @functools.cached_property
     def edge(self) -> "EdgeProgramManager":
@@ -111,6 +114,21 @@ class ExportRun:
     def save(self, path: str | Path) -> Path:
         """Write the .pte file, and .ptd files beside it; returns where the former is."""
         return self.file.save(path)
+
+    def again(self, *, keep_float: Sequence[str] = (), **changes: Any) -> "ExportRun":
+        """The same export once more, with other arguments of `etlab.export`.
+
+        Args:
+            keep_float: modules that the quantizer is to leave in float, beside those it left.
+            **changes: the arguments.
+
+        Raises:
+            NotSupportedError: the quantizer leaves nothing in float.
+            EtlabError: as `etlab.export`.
+        """
+        from etlab.exporting import export_again
+
+        return export_again(self, keep_float, changes)
 
     def run(self, inputs: Any, path: str = "native") -> Any:
         """The outputs for one call, in the structure that the model returns.
@@ -168,6 +186,7 @@ class ExportRun:
         """
         from etlab.numerics.layer_parity import count_of_samples, with_layers
         from etlab.numerics.parity import as_samples, compare
+        from etlab.numerics.report import Origin
 
         samples = list(self.calibration) if inputs is None else as_samples(inputs)
         if inputs is not None:
@@ -187,6 +206,9 @@ class ExportRun:
             metrics=metrics,
             noise_floor=count > 0 and reference == "eager",
         )
+        asked = {"reference": reference, "paths": paths, "metrics": metrics, "layers": layers}
+        origin = Origin(self, inputs, {**asked, "local": local, "simulate": simulate})
+        report = dataclasses.replace(report, origin=origin)
         if not count:
             return report
         if paths is None:

@@ -4,7 +4,7 @@ import difflib
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,8 @@ from etlab import display
 from etlab.errors import InvalidArgumentError
 from etlab.exir.emit import schema
 from etlab.exir.emit.dump import describe_value, operator_name
-from etlab.exir.memory.from_program import plan_of_program
 from etlab.inspect.anatomy import delegate_bytes
+from etlab.inspect.diff_figures import Figure, figures_of, planned_bytes, plans, sizes
 from etlab.inspect.program_file import ProgramFile
 from etlab.inspect.size import constant_pieces
 from etlab.inspect.table import Table
@@ -53,11 +53,15 @@ class ProgramDiff:
         before: name of the first.
         after: name of the second.
         rows: in the order of `SECTIONS`.
+        figures: numbers of both programs, equal ones too.
     """
 
     before: str
     after: str
     rows: tuple[Difference, ...]
+    figures: Table[Figure] = field(
+        default_factory=lambda: Table(Figure, (), title="figures"), repr=False
+    )
 
     def __bool__(self) -> bool:
         """Whether anything differs."""
@@ -126,18 +130,16 @@ def diff(before: Any, after: Any) -> ProgramDiff:
     """
     first, second = _as_file(before), _as_file(after)
     rows: list[Difference] = []
-    left, right = _plans(first), _plans(second)
+    left, right = plans(first), plans(second)
     rows += _mapping("methods", "", dict.fromkeys(left, "there"), dict.fromkeys(right, "there"))
     for method in sorted(left.keys() & right.keys()):
         rows += _compare_plans(method, left[method], right[method], first, second)
     rows += _mapping("weights", "", _weights(first), _weights(second))
-    sizes = [
-        {kind: f"{count:,}" for kind, count in f.size().by_kind.items()} for f in (first, second)
-    ]
-    rows += _mapping("bytes", "", sizes[0], sizes[1])
+    kinds = [{kind: f"{n:,}" for kind, n in sizes(file).items()} for file in (first, second)]
+    rows += _mapping("bytes", "", kinds[0], kinds[1])
     order = {name: place for place, name in enumerate(SECTIONS)}
     rows.sort(key=lambda row: order[row.section])  # stable: the order within a section stays
-    return ProgramDiff(first.name, second.name, tuple(rows))
+    return ProgramDiff(first.name, second.name, tuple(rows), figures_of(first, second))
 
 
 def _as_file(given: Any) -> ProgramFile:
@@ -156,10 +158,6 @@ def _as_file(given: Any) -> ProgramFile:
     return file
 
 
-def _plans(file: ProgramFile) -> dict[str, schema.ExecutionPlan]:
-    return {plan.name or "": plan for plan in file.content.program.execution_plan or ()}
-
-
 def _compare_plans(
     method: str,
     left: schema.ExecutionPlan,
@@ -174,7 +172,11 @@ def _compare_plans(
         for file in (first, second)
     ]
     yield from _mapping("operators", method, operators[0], operators[1])
-    yield from _mapping("plan", method, _memory(left), _memory(right))
+    memory = [
+        {what: f"{count:,} bytes" for what, count in planned_bytes(file, plan).items()}
+        for file, plan in ((first, left), (second, right))
+    ]
+    yield from _mapping("plan", method, memory[0], memory[1])
     yield from _mapping("delegates", method, _delegates(left, first), _delegates(right, second))
 
 
@@ -240,14 +242,6 @@ def _shape_of(plan: schema.ExecutionPlan, index: int) -> str:
     return describe_value(value)
 
 
-def _memory(plan: schema.ExecutionPlan) -> dict[str, str]:
-    arenas = (plan.non_const_buffer_sizes or ())[1:]
-    found = {f"arena {place + 1}": f"{size:,} bytes" for place, size in enumerate(arenas)}
-    planned = plan_of_program(plan)
-    found["peak of live bytes"] = f"{planned.peak:,} bytes"
-    return found
-
-
 def _delegates(plan: schema.ExecutionPlan, file: ProgramFile) -> dict[str, str]:
     rows = {row.index: row for row in file.anatomy.delegates if row.method == (plan.name or "")}
     found = {}
@@ -258,10 +252,6 @@ def _delegates(plan: schema.ExecutionPlan, file: ProgramFile) -> dict[str, str]:
             f"{delegate.id}, {len(content):,} bytes ({digest}): {rows[index].kinds}"
         )
     return found
-
-
-def _bytes(file: ProgramFile) -> dict[str, str]:
-    return {kind: f"{count:,}" for kind, count in file.size().by_kind.items()}
 
 
 def _weights(file: ProgramFile) -> dict[str, str]:

@@ -13,6 +13,11 @@ _COLOURS = {"exported": "#009E73", "quantized": "#E69F00", "native": "#0072B2"}
 _OTHERS = ("#CC79A7", "#56B4E9", "#D55E00")
 
 
+def path_colour(path: str) -> str:
+    """The colour of a path's line."""
+    return _COLOURS.get(path, _OTHERS[len(path) % len(_OTHERS)])
+
+
 def draw_depth(rows: Sequence[LayerRow], name: str) -> str:
     """The picture for the metric `name`; operators without values are left out."""
     order = {op: place for place, op in enumerate(dict.fromkeys(row.operator for row in rows))}
@@ -30,7 +35,7 @@ def draw_depth(rows: Sequence[LayerRow], name: str) -> str:
     parts = scale.axes(metric(name).label)
     left = float(_LEFT)
     for path in dict.fromkeys(row.path for row in rows):
-        colour = _COLOURS.get(path, _OTHERS[len(path) % len(_OTHERS)])
+        colour = path_colour(path)
         parts += _line(scale, series.get(path, ()), colour)
         parts += _dots(scale, dots.get(path, ()), colour)
         parts.append(

@@ -1,6 +1,8 @@
 """Histograms of two tensors as an SVG: the reference filled, the other a line, clipping marked."""
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 
@@ -12,30 +14,64 @@ _BINS = 96
 _FILL, _LINE, _CLIP = "#999999", "#0072B2", "#D55E00"
 
 
-def draw_histogram(
-    actual: torch.Tensor,
-    expected: torch.Tensor,
-    *,
-    labels: tuple[str, str],
-    clip: tuple[float, float] | None = None,
-) -> str:
-    """The picture.
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How often which values come, in bins of equal width.
 
-    Args:
-        actual: drawn as a line.
-        expected: drawn filled.
-        labels: names of both.
-        clip: ends of a quantized range, drawn dashed with the reference's shares beyond.
+    Attributes:
+        low: where the first bin begins.
+        high: where the last one ends.
+        actual: elements in every bin.
+        expected: likewise, of the reference.
+        clip: ends of the quantized range; None for what is not quantized.
+        beyond: shares of the reference's elements below and above that range.
+    """
+
+    low: float
+    high: float
+    actual: tuple[int, ...]
+    expected: tuple[int, ...]
+    clip: tuple[float, float] | None
+    beyond: tuple[float, float]
+
+
+def count_values(
+    actual: torch.Tensor, expected: torch.Tensor, clip: tuple[float, float] | None = None
+) -> Histogram:
+    """The histogram of two tensors; what is not finite is left out.
+
+    >>> found = count_values(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 2.0]), (0.0, 1.0))
+    >>> found.low, found.high, sum(found.actual), found.beyond
+    (0.0, 2.0, 2, (0.0, 0.5))
     """
     left, right = (_finite(tensor) for tensor in (actual, expected))
     both = torch.cat([left, right])
     low, high = (float(both.min()), float(both.max())) if both.numel() else (0.0, 1.0)
+    beyond = (0.0, 0.0)
     if clip is not None:
         low, high = min(low, clip[0]), max(high, clip[1])
+        if right.numel():
+            below, above = (right < clip[0]).double().mean(), (right > clip[1]).double().mean()
+            beyond = (float(below), float(above))
     if not high > low:
         low, high = low - 0.5, high + 0.5
-    counts = [torch.histc(one, _BINS, low, high).sqrt().tolist() for one in (left, right)]
-    peak = float(max(*counts[0], *counts[1], 1.0))
+    counts = [
+        tuple(int(count) for count in torch.histc(one, _BINS, low, high)) for one in (left, right)
+    ]
+    return Histogram(low, high, counts[0], counts[1], clip, beyond)
+
+
+def draw_histogram(histogram: Histogram, *, labels: tuple[str, str]) -> str:
+    """The picture.
+
+    Args:
+        histogram: the path's values are drawn as a line, the reference's filled, the ends of the
+            range dashed with the reference's shares beyond.
+        labels: names of the path and of the reference.
+    """
+    low, high, clip = histogram.low, histogram.high, histogram.clip
+    counts = [[math.sqrt(n) for n in one] for one in (histogram.actual, histogram.expected)]
+    peak = max(*counts[0], *counts[1], 1.0)
 
     def x(value: float) -> float:
         return _LEFT + (value - low) / (high - low) * (_WIDTH - _LEFT - _RIGHT)
@@ -51,11 +87,8 @@ def draw_histogram(
         f"{high:.4g}</text>",
     ]
     if clip is not None:
-        beyond = [
-            float((right < clip[0]).double().mean()),
-            float((right > clip[1]).double().mean()),
-        ]
-        for edge, share, anchor in zip(clip, beyond, ("start", "end"), strict=True):
+        ends = zip(clip, histogram.beyond, ("start", "end"), strict=True)
+        for edge, share, anchor in ends:
             shift = 4 if anchor == "start" else -4
             parts.append(
                 f'<path d="M{x(edge):.1f} {_TOP}V{_HEIGHT - _BOTTOM}" stroke="{_CLIP}" '

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from etlab import display
 from etlab.errors import EtlabError, InvalidArgumentError
@@ -43,6 +43,21 @@ class ParityRow:
     worst_sample: int | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """How a report came to be.
+
+    Attributes:
+        run: what was compared.
+        inputs: as `run.parity()` got them.
+        options: its other arguments.
+    """
+
+    run: Any
+    inputs: Any
+    options: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class ParityReport:
     """Paths by outputs, compared with one reference.
@@ -58,6 +73,7 @@ class ParityReport:
         noise_floor: what the reference is from itself in a second run, by metric; empty when that
             was not asked.
         layers: every operator on every path; None when they were not compared.
+        origin: the run and the arguments that it was made of; None for a part of a comparison.
     """
 
     model: str
@@ -69,6 +85,7 @@ class ParityReport:
     warnings: tuple[str, ...] = ()
     noise_floor: Mapping[str, float | None] = field(default_factory=dict)
     layers: LayerReport | None = field(default=None, repr=False)
+    origin: Origin | None = field(default=None, repr=False, compare=False)
 
     @property
     def coverage(self) -> tuple[Coverage, ...]:
@@ -83,6 +100,23 @@ class ParityReport:
     def worst(self, n: int = 5, *, path: str | None = None, local: bool = True) -> LayerReport:
         """The `n` operators that are farthest from the reference; see `LayerReport.worst`."""
         return self._layers.worst(n, path=path, local=local)
+
+    def again(self, run: Any = None, **changes: Any) -> "ParityReport":
+        """The same comparison once more.
+
+        Args:
+            run: of this `ExportRun`; of the same one by default.
+            **changes: other arguments of `run.parity()`, such as `reference="quantized"`.
+
+        Raises:
+            InvalidArgumentError: the report was made without a run.
+            EtlabError: as `run.parity()`.
+        """
+        if self.origin is None:
+            raise InvalidArgumentError("this report was made without its run: use run.parity()")
+        options = {"inputs": self.origin.inputs, **self.origin.options, **changes}
+        report: ParityReport = (run or self.origin.run).parity(**options)
+        return report
 
     @property
     def _layers(self) -> LayerReport:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from etlab import display
-from etlab.numerics.histogram import draw_histogram
+from etlab.numerics.histogram import Histogram, count_values, draw_histogram
 from etlab.numerics.metrics import all_metrics
 
 if TYPE_CHECKING:
@@ -72,14 +72,14 @@ class TensorPair:
             rows.append({"index": index, self.path: left, self.reference: right, "Δ": left - right})
         return pandas.DataFrame(rows)
 
+    @property
+    def counts(self) -> Histogram:
+        """How often which values come on both sides."""
+        return count_values(self.actual, self.expected, self.clip)
+
     def histogram(self) -> str:
         """Both distributions as an SVG, with the ends of the quantized range."""
-        return draw_histogram(
-            self.actual,
-            self.expected,
-            labels=(self.path, self.reference),
-            clip=self.clip,
-        )
+        return draw_histogram(self.counts, labels=(self.path, self.reference))
 
     def __repr__(self) -> str:
         """One line."""

@@ -1,5 +1,6 @@
 """`etlab.sweep`: every partitioner with every quantizer, measured, kept and compared."""
 
+import functools
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,11 @@ from etlab.exir import stages
 from etlab.exporting import export_module
 from etlab.numerics.data import describe, warnings_about
 from etlab.quantize import Quantizer
+from etlab.run import ExportRun
 from etlab.sweeping import fingerprint, store
 from etlab.sweeping.objectives import Objective, find_objective
 from etlab.sweeping.report import Sweep, SweepRow
-from etlab.sweeping.trial import Configuration, Outcome, Work, made, measure
+from etlab.sweeping.trial import Configuration, Outcome, Work, export_configuration, made, measure
 
 _SAMPLES = 8  # that results are judged on where no evaluation data are given
 
@@ -112,7 +114,21 @@ def sweep(
     if scheduler is not None and any(one.is_timed for one in chosen):
         notes.append("time was measured while other workers of the cluster may have computed")
     rows = _measure_all(work, name, place, fresh, workers, scheduler)
-    return Sweep(name, chosen, tuple(rows), describe(judged), place, tuple(notes))
+    return Sweep(
+        name,
+        chosen,
+        tuple(rows),
+        describe(judged),
+        place,
+        tuple(notes),
+        functools.partial(_export, work),
+    )
+
+
+def _export(work: Work, key: str) -> ExportRun:
+    """The run of the configuration that has this key."""
+    index = next(place for place, one in enumerate(work.configurations) if one.key == key)
+    return export_configuration(work, index)
 
 
 def _objectives(metric: Any, others: Sequence[Any]) -> tuple[Objective, ...]:

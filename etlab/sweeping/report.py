@@ -1,18 +1,20 @@
 """`Sweep`: what every configuration came to, which are not dominated, and which is best."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from etlab import display
-from etlab.errors import NotFoundError
+from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.sweeping.bounds import read_bounds
 from etlab.sweeping.objectives import Objective
 
 if TYPE_CHECKING:
     import pandas
+
+    from etlab.run import ExportRun
 
 Status = Literal["ok", "failed", "not run"]
 
@@ -61,6 +63,7 @@ class Sweep:
     data: str
     file: Path
     notes: tuple[str, ...] = ()
+    _open: Callable[[str], "ExportRun"] | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_complete(self) -> bool:
@@ -112,6 +115,23 @@ class Sweep:
                 + (f"; best are {tells}" if tells else "; see the reasons in .failures")
             )
         return found
+
+    def export(self, row: SweepRow | None = None) -> "ExportRun":
+        """Export a configuration once more, to look at or to save.
+
+        Args:
+            row: which one; the best by default.
+
+        Raises:
+            InvalidArgumentError: the sweep was not made by `etlab.sweep`, or has no such row.
+            EtlabError: as `etlab.export`.
+        """
+        chosen = self.best() if row is None else row
+        if self._open is None:
+            raise InvalidArgumentError("this sweep was made without its model: use etlab.sweep()")
+        if all(one.key != chosen.key for one in self.rows):
+            raise InvalidArgumentError("export: this row is of another sweep")
+        return self._open(chosen.key)
 
     def objective(self, name: str) -> Objective:
         """The objective of this name.

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from etlab.errors import EtlabError, InterruptedExecutionError
+from etlab.run import ExportRun
 from etlab.sweeping.objectives import Objective
 
 _LONGEST_REASON = 1000
@@ -96,20 +97,9 @@ def measure(work: Work, index: int, before_timing: Callable[[], None] = lambda: 
 
 
 def _values(work: Work, index: int, before_timing: Callable[[], None]) -> dict[str, float | None]:
-    from etlab.exporting import export
-
-    partitioner, quantizer = work.configurations[index].choices
-    model = made(work.model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the sweep says once what it doubts of the data
-        run = export(
-            model,
-            work.example_inputs,
-            partitioner=partitioner,
-            quantizer=quantizer,
-            calibration=work.calibration,
-            dynamic_shapes=work.dynamic_shapes,
-        )
+        run = export_configuration(work, index)
         found: dict[str, float | None] = {}
         for is_timed in (False, True):
             chosen = [one for one in work.objectives if one.is_timed == is_timed]
@@ -117,6 +107,21 @@ def _values(work: Work, index: int, before_timing: Callable[[], None]) -> dict[s
                 before_timing()
             found.update((one.name, _number(one.measure(run, work.evaluation))) for one in chosen)
     return {one.name: found[one.name] for one in work.objectives}
+
+
+def export_configuration(work: Work, index: int) -> ExportRun:
+    """The run of one configuration."""
+    from etlab.exporting import export
+
+    partitioner, quantizer = work.configurations[index].choices
+    return export(
+        made(work.model),
+        work.example_inputs,
+        partitioner=partitioner,
+        quantizer=quantizer,
+        calibration=work.calibration,
+        dynamic_shapes=work.dynamic_shapes,
+    )
 
 
 def made(model: Any) -> Any:

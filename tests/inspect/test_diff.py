@@ -121,3 +121,20 @@ def test_command_answers_with_its_exit_code(plain, tmp_path, capsys):
 def test_other_things_are_refused(plain):
     with pytest.raises(InvalidArgumentError, match="got int"):
         etlab.diff(plain, 3)
+
+
+def test_figures_hold_the_numbers_of_both_programs(plain):
+    other = export(partitioner="xnnpack")
+    found = etlab.diff(plain, other)
+    figures = {(row.section, row.what): (row.before, row.after) for row in found.figures}
+    for place, run in enumerate((plain, other)):
+        sizes = run.file.size().by_kind
+        assert {w: n[place] for (s, w), n in figures.items() if s == "bytes" and n[place]} == sizes
+        calls = {row.operator: row.calls for row in run.file.operators()}
+        assert {
+            w: n[place] for (s, w), n in figures.items() if s == "operators" and n[place]
+        } == calls
+        peak = run.memory_plan().peak
+        assert figures["plan", "peak of live bytes"][place] >= peak > 0
+    assert figures["delegates", "XnnpackBackend"] == (0, other.file.size().by_kind["delegate"])
+    assert etlab.diff(plain, plain).figures.to_dataframe().eval("before == after").all()

@@ -1,5 +1,7 @@
 """Which layers cost accuracy, and a mixed configuration that is measured as it was predicted."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -125,3 +127,32 @@ def test_a_budget_that_cannot_be_read_is_refused(budget, samples):
 def test_a_budget_that_is_no_bound_is_refused_in_words():
     with pytest.raises(InvalidArgumentError, match="a bound such as 'sqnr_db>=30'"):
         etlab.recommend(torch.nn.Linear(3, 3).eval(), torch.ones(1, 3), budget=30)
+
+
+def test_a_run_is_made_again_with_more_layers_in_float(samples):
+    run = etlab.export(
+        Chain().eval(), samples[0], quantizer=PER_TENSOR, calibration=iter(samples), name="chain"
+    )
+    mixed = run.again(keep_float=["middle"]).again(keep_float=["last"])
+    assert mixed.options["quantizer"].keep_float == ("middle", "last")
+    assert mixed.name == "chain"
+    assert len(mixed.calibration) == len(samples)
+    before, after = (one.parity().row("native").values["sqnr_db"] for one in (run, mixed))
+    assert after > before + 3
+    assert run.again(quantizer=None).quantized is None
+    with pytest.raises(NotSupportedError, match="all is in float already"):
+        run.again(quantizer=None).again(keep_float=["middle"])
+    with pytest.raises(NotSupportedError, match="does the same to the whole model"):
+        run.again(quantizer="fp16").again(keep_float=["middle"])
+
+
+def test_a_comparison_is_made_again_of_another_run_or_with_another_reference(samples):
+    run = etlab.export(Chain().eval(), samples[0], quantizer=PER_TENSOR, calibration=samples)
+    report = run.parity(samples[1], paths=["quantized", "native"], metrics=["max_abs"])
+    assert report.origin.run is run
+    other = report.again(reference="quantized")
+    assert (other.reference, other.data, other.metrics) == ("quantized", report.data, ("max_abs",))
+    better = report.again(run.again(keep_float=["middle"]))
+    assert better.row("native").values["max_abs"] < report.row("native").values["max_abs"]
+    with pytest.raises(InvalidArgumentError, match="made without its run"):
+        replace(report, origin=None).again()

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import types
+from dataclasses import replace
 
 import pytest
 import torch
@@ -238,3 +239,15 @@ def test_an_objective_of_another_surrounding_is_another_one():
     assert objective_digest(bounded(1)) == objective_digest(bounded(1))
     assert objective_digest(bounded(1)) != objective_digest(bounded(2))
     assert objective_digest(latency(runs=3)) != objective_digest(latency(runs=4))
+
+
+def test_a_configuration_is_exported_again_to_look_at(tmp_path):
+    sweep = _sweep(Mlp().eval(), tmp_path / "s.parquet")
+    run = sweep.export(sweep.rows[1])
+    assert run.quantizer == "int8-weights"
+    assert len(run.file.data) == sweep.rows[1].values["size"]
+    assert sweep.pareto.export().quantizer == sweep.best().quantizer
+    with pytest.raises(InvalidArgumentError, match="row is of another sweep"):
+        sweep.export(replace(sweep.rows[0], key="other"))
+    with pytest.raises(InvalidArgumentError, match="made without its model"):
+        replace(sweep, _open=None).export()
