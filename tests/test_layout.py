@@ -37,6 +37,10 @@ ALLOWED = {
     "etlab.kernels": ("etlab.runtime",),
     "etlab.devices": (*_COMPILER, "etlab.numerics"),
     "etlab.inspect": (*_COMPILER, "etlab.quantize", "etlab.numerics", "etlab.devtools"),
+    "etlab.llm": (
+        *_COMPILER,
+        *(f"etlab.{name}" for name in ("quantize", "numerics", "devtools", "inspect", "models")),
+    ),
     "etlab.backends": ("etlab.exir", "etlab.quantize", "etlab.runtime"),
     "etlab.widgets": ("etlab.inspect", "etlab.numerics", "etlab.run"),
 }

@@ -19,6 +19,9 @@ from etlab.exir.graph import state_targets
 from etlab.exir.ops import CLONE_DIM_ORDER, is_custom_namespace, synthesize
 from etlab.exir.schedule import Call, Role, Value
 
+# Namespaces of libraries whose operators write caches as a user's may.
+_WRITING = frozenset({"llama"})
+
 
 class _Functionally(HigherOrderOperator):
     """Calls an operator on copies of what it writes; returns its results and the copies."""
@@ -60,7 +63,7 @@ def written_places(operator: OpOverload) -> tuple[int, ...]:
 @cache
 def why_not_in_place(operator: OpOverload) -> str | None:
     """Why a program cannot call a user's operator that writes its arguments; None when it can."""
-    if not is_custom_namespace(operator.namespace):
+    if not is_custom_namespace(operator.namespace) and operator.namespace not in _WRITING:
         return "it is no operator of yours"
     arguments = operator._schema.arguments
     for argument in (arguments[place] for place in written_places(operator)):

@@ -61,14 +61,23 @@ class GgufFile:
         """Names of the tensors, in the order of the file."""
         return list(self._tensors)
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """A tensor's sizes in torch's order.
+
+        Raises:
+            InvalidArgumentError: there is none of the name.
+        """
+        if name not in self._tensors:
+            raise InvalidArgumentError(f"the GGUF file has no tensor '{name}'")
+        return self._tensors[name][0]
+
     def tensor(self, name: str) -> torch.Tensor:
         """A tensor in its torch shape, dequantized to float32.
 
         Raises:
             InvalidArgumentError: there is none of the name, or its type is not read here.
         """
-        if name not in self._tensors:
-            raise InvalidArgumentError(f"the GGUF file has no tensor '{name}'")
+        self.shape(name)
         sizes, kind, offset = self._tensors[name]
         if kind not in _TYPES:
             raise InvalidArgumentError(f"tensor '{name}' has GGUF type {kind}, which is not read")

@@ -1,0 +1,1 @@
+"""Checkpoints: GGUF files, Hugging Face folders, consolidated .pth files."""
