@@ -203,9 +203,9 @@ def _check_export(config: LlmConfig) -> None:
             f" export.max_seq_length={export.max_seq_length}: raise the former"
         )
     file = export.output_name
-    if name is not None and not name.endswith(".pte"):
+    if file is not None and not file.endswith(".pte"):
         raise InvalidArgumentError(
-            f"export.output_name: expected a name ending in .pte, got {name}"
+            f"export.output_name: expected a name ending in .pte, got {file!r}"
         )
 
 
