@@ -7,14 +7,9 @@
 #include "backends/xnnpack/runtime/graph.h"
 #include "backends/xnnpack/runtime/weight_cache.h"
 #include "runtime/core/context.h"
+#include "runtime/kernels/optimized/four_bit_kernels.h"
 
 namespace etlab {
-
-// How one row was quantized at run time: x ≈ (q - zero_point) * scale.
-struct RowQuantization {
-  float scale;
-  int32_t zero_point;
-};
 
 // A value while the delegate runs.
 struct Operand {

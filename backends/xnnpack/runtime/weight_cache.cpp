@@ -81,7 +81,8 @@ std::shared_ptr<const PackedWeights> find_or_pack(const WeightKey& key, const Pa
     const auto [packed, bytes] = packed_with_size(pack);
     return counted(packed, bytes);
   }
-  const std::string name = concat(key.packing, " ", key.name, " ", digest(key.bytes));
+  const std::string name = concat(key.packing, " ", key.name, " ", digest(key.bytes),
+                                  " ", digest(key.scales));
   Cache& shared = cache();
   {
     const std::lock_guard<std::mutex> lock(shared.mutex);

@@ -22,6 +22,7 @@ struct WeightKey {
   std::string packing;         // "gemm f32 256x64 avx512"
   std::string_view name;       // of the bytes; without one nothing is shared
   Span<const uint8_t> bytes;
+  Span<const uint8_t> scales = {};  // that are packed along with them
 };
 
 using PackWeights = std::function<std::shared_ptr<const PackedWeights>()>;

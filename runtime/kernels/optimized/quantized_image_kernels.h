@@ -66,16 +66,6 @@ struct DynamicRow {
   float upper;
 };
 
-// One block of a row with a scale a block: out += sum * scale.
-struct BlockRow {
-  const int32_t* sums;
-  const int32_t* column_sums;  // of the block
-  int32_t unsigned_offset;     // of pixel_offset, which the sums contain
-  const float* scales;
-  float* out;
-  int64_t count;
-};
-
 // A window of a depthwise convolution, every channel with weights of its own.
 struct QuantizedWindow {
   int64_t height;
@@ -118,7 +108,6 @@ struct QuantizedImageKernels {
   RequantizedPanelFunction requantized_panel[4];  // [vectors - 1], or nullptr
   void (*requantize)(const RequantizedRows& job);
   void (*finish_dynamic)(const DynamicRow& row);
-  void (*add_block)(const BlockRow& row);
   // The sums of a depthwise convolution contain so many times the sum of a channel's weights.
   int32_t depthwise_offset;
   // Sums, requantized as RequantizedRows says.

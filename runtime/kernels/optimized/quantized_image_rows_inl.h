@@ -3,7 +3,6 @@
 
 namespace {
 
-using etlab::BlockRow;
 using etlab::DynamicRow;
 using etlab::QuantizedDepthwise;
 using etlab::QuantizedImageKernels;
@@ -78,17 +77,6 @@ void finish_dynamic(const DynamicRow& row) {
   }
 }
 
-void add_block(const BlockRow& row) {
-  const int32_t* __restrict sums = row.sums;
-  const int32_t* __restrict column_sums = row.column_sums;
-  float* __restrict out = row.out;
-  for (int64_t i = 0; i < row.count; ++i) {
-    const auto sum =
-        static_cast<float>(without_offset(sums[i], row.unsigned_offset, column_sums[i]));
-    out[i] = multiply_add(sum, row.scales[i], out[i]);
-  }
-}
-
 #ifndef ETLAB_HAS_PACKED_DEPTHWISE  // the file has an order of weights of its own
 constexpr int32_t kDepthwiseOffset = 0;
 int64_t depthwise_bytes(const etlab::QuantizedWindow& window) {
@@ -146,7 +134,6 @@ constexpr QuantizedImageKernels kQuantizedImageKernels = {
     ETLAB_REQUANTIZED_PANELS,
     &requantize,
     &finish_dynamic,
-    &add_block,
     kDepthwiseOffset,
     &depthwise,
     &pack_depthwise,

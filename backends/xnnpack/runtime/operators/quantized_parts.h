@@ -4,8 +4,9 @@
 
 namespace etlab {
 
-// A linear layer of rows quantized at run time and 4-bit weights with a scale a block.
-std::unique_ptr<Operator> make_block_product(OperatorBuilder& builder, const ConvolutionNode& node);
+// A linear layer of rows quantized at run time and 4-bit weights.
+std::unique_ptr<Operator> make_four_bit_product(OperatorBuilder& builder,
+                                                const ConvolutionNode& node, bool is_transposed);
 // A static depthwise convolution.
 std::unique_ptr<Operator> make_quantized_depthwise(OperatorBuilder& builder,
                                                    const ConvolutionNode& node);

@@ -248,9 +248,11 @@ std::unique_ptr<Operator> make_quantized_fully_connected(OperatorBuilder& builde
   node.group_inputs = filter.shape[is_transposed ? 0 : 1];
   ETLAB_CHECK(node.group_inputs > 0 && node.group_outputs > 0, kInvalidProgram,
               "weights of shape ", describe(filter.shape));
-  if (filter.type == Datatype::QBINT4) {
-    ETLAB_CHECK(!is_transposed, kNotSupported, "4-bit blocks of transposed weights");
-    return make_block_product(builder, node);
+  ETLAB_CHECK(filter.type != Datatype::QBINT4 || !is_transposed, kNotSupported,
+              "4-bit blocks of transposed weights");
+  const bool is_dynamic = builder.value(node.in).type == Datatype::QDINT8;
+  if (filter.type == Datatype::QBINT4 || (filter.type == Datatype::QCINT4 && is_dynamic)) {
+    return make_four_bit_product(builder, node, is_transposed);
   }
   return std::make_unique<QuantizedProduct>(builder, product, is_transposed);
 }
