@@ -1,6 +1,7 @@
 """What a loaded method holds of the machine's memory."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from etlab.runtime import _native
 
@@ -70,6 +71,11 @@ class MethodMemory:
 
 def memory_of(method: _native.Method) -> MethodMemory:
     """What a native method holds now."""
-    found = method.memory()
-    arenas = tuple(ArenaMemory(nbytes, is_shared) for nbytes, is_shared in found.pop("arenas"))
-    return MethodMemory(arenas=arenas, **found)
+    return memory_from(method.memory())
+
+
+def memory_from(found: dict[str, Any]) -> MethodMemory:
+    """From what native code counted."""
+    fields = dict(found)
+    arenas = tuple(ArenaMemory(nbytes, is_shared) for nbytes, is_shared in fields.pop("arenas"))
+    return MethodMemory(arenas=arenas, **fields)

@@ -4,5 +4,16 @@ path = etlab.llm.export_llm({"base": {...}, "model": {...}, ...})
 """
 
 from etlab.llm.export_llm import export_llm
+from etlab.llm.runner import Generation, GenerationConfig, Runner, Stats
+from etlab.llm.text_llm_runner import TextLLMRunner
+from etlab.llm.tokenizers import load_tokenizer
 
-__all__ = ["export_llm"]
+__all__ = [
+    "Generation",
+    "GenerationConfig",
+    "Runner",
+    "Stats",
+    "TextLLMRunner",
+    "export_llm",
+    "load_tokenizer",
+]

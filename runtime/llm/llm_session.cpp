@@ -186,7 +186,7 @@ GenerationStats LlmSession::generate(Span<const int64_t> prompt, const Generatio
     stats.prefill = now() - start;
     std::vector<int64_t> text(prompt.begin(), prompt.end());
     const int64_t room = model_.max_context - stats.prompt_tokens;
-    const bool is_limited = options.max_new_tokens >= 0 && options.max_new_tokens <= room;
+    const bool is_limited = options.max_new_tokens >= 0 && options.max_new_tokens < room;
     const int64_t most = is_limited ? options.max_new_tokens : room;
     stats.reason = is_limited ? FinishReason::kLength : FinishReason::kContext;
     while (stats.generated_tokens < most) {
