@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from etlab.choices import list_partitioners, list_quantizers
+    from etlab.custom_backend import backend, backend_kernel
     from etlab.environment import doctor
     from etlab.exporting import export
     from etlab.inspect.diff import ProgramDiff, diff
@@ -30,6 +31,8 @@ _HOMES = {
     "ExportRun": "etlab.run",
     "ProgramFile": "etlab.inspect.program_file",
     "Sweep": "etlab.sweeping",
+    "backend": "etlab.custom_backend",
+    "backend_kernel": "etlab.custom_backend",
     "compare": "etlab.inspect.graph_compare",
     "ProgramDiff": "etlab.inspect.diff",
     "TensorDataFile": "etlab.inspect.tensor_file",
@@ -52,6 +55,8 @@ __all__ = [
     "Sweep",
     "TensorDataFile",
     "__version__",
+    "backend",
+    "backend_kernel",
     "compare",
     "diff",
     "doctor",

@@ -27,6 +27,7 @@ from etlab.runtime.registries import (
     BackendRegistry,
     Delegate,
     NamedData,
+    NodeObserver,
     OperatorRegistry,
     register_backend,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "MethodMetadata",
     "NamedData",
     "NodeEvent",
+    "NodeObserver",
     "NodeResult",
     "OperatorRegistry",
     "Program",

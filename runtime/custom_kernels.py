@@ -11,7 +11,8 @@ import torch
 
 from etlab.errors import AccessError, InvalidArgumentError, NotFoundError, NotSupportedError
 from etlab.runtime import _native
-from etlab.runtime.tensors import TensorDescription, allocate_tensor, as_tensor, describe_tensor
+from etlab.runtime.python_calls import describe_results, stoppable
+from etlab.runtime.tensors import TensorDescription, allocate_tensor
 
 _LIBRARIES: list[ctypes.CDLL] = []  # never unloaded: methods may hold their kernels
 
@@ -194,12 +195,6 @@ def _written(schema: Any) -> list[int]:
     ]
 
 
-class _WrongResultError(InvalidArgumentError):
-    """A kernel returned what is no tensor; the message says all, the traceback is etlab's own."""
-
-    needs_no_traceback = True  # asked for by `fail_with_traceback` of the bindings
-
-
 def _on_flat_values(
     name: str, function: Callable[..., Any], written: list[int], *, has_results: bool
 ) -> Callable[[list[Any]], Any]:
@@ -209,21 +204,14 @@ def _on_flat_values(
     def run(inputs: list[Any]) -> tuple[list[TensorDescription], list[torch.Tensor]]:
         positional = inputs[: len(inputs) - len(keywords)] if keywords else inputs
         named = dict(zip(keywords, inputs[len(positional) :], strict=True))
-        with torch.no_grad():
+        with stoppable(), torch.no_grad():
             returned = function(*positional, **named)
         if isinstance(returned, torch.Tensor) or not isinstance(returned, list | tuple):
             returned = [returned]
         if not has_results:
             returned = []
         returned = [*returned, *(inputs[at] for at in written if inputs[at] is not None)]
-        try:
-            outputs = [
-                as_tensor(output, f"kernel {name}, output {index}")
-                for index, output in enumerate(returned)
-            ]
-        except InvalidArgumentError as error:
-            raise _WrongResultError(str(error)) from None
-        return [describe_tensor(output) for output in outputs], outputs
+        return describe_results(returned, f"kernel {name}")
 
     return run
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from etlab.runtime.memory import MethodMemory, memory_of
 from etlab.runtime.metadata import MethodMeta
 from etlab.runtime.nesting import flatten_inputs, parse_nesting, unflatten_outputs
 from etlab.runtime.overlaps import check_apart
+from etlab.runtime.python_calls import stop_python
 from etlab.runtime.tensors import (
     allocate_tensor,
     as_tensor,
@@ -58,6 +60,7 @@ class Method:
             index for index in range(metadata.num_inputs()) if native.updates_input(index)
         ]
         self._trace: EventTrace | None = None
+        self._threads: set[int] = set()  # that execute or wait for their turn
 
     @property
     def name(self) -> str:
@@ -113,7 +116,12 @@ class Method:
             describe_tensor(value) if isinstance(value, torch.Tensor) else value for value in values
         ]
         trace = self._trace._native if self._trace is not None else None
-        outputs = self._native.execute(described, allocate_tensor, trace)
+        thread = threading.get_ident()
+        self._threads.add(thread)
+        try:
+            outputs = self._native.execute(described, allocate_tensor, trace)
+        finally:
+            self._threads.discard(thread)
         for index in self._updated:
             write_back(values[index], given[index])
         return outputs
@@ -152,6 +160,8 @@ class Method:
     def interrupt(self) -> None:
         """Stop the run that is under way, if there is one; callable from any thread."""
         self._native.interrupt()
+        for thread in tuple(self._threads):
+            stop_python(thread)
 
     @contextlib.contextmanager
     def trace(self, *, results: bool | Collection[int] = False) -> Iterator[EventTrace]:

@@ -1,11 +1,15 @@
 """What this process can run: operators and backends."""
 
+import inspect
+import time
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
 
 from etlab.errors import InvalidArgumentError
 from etlab.runtime import _native
+from etlab.runtime.python_calls import describe_results, stoppable
 from etlab.runtime.tensors import TensorDescription, allocate_tensor, as_tensor, describe_tensor
 
 
@@ -19,8 +23,64 @@ class NamedData(Protocol):
 class Delegate(Protocol):
     """One delegated subgraph."""
 
-    def execute(self, inputs: list[Any]) -> list[torch.Tensor]:
+    def execute(self, inputs: list[Any]) -> Sequence[torch.Tensor] | torch.Tensor:
         """Compute the outputs; inputs are tensors of the delegate's own, and numbers."""
+
+
+class TellingDelegate(Protocol):
+    """One delegated subgraph that tells of its nodes."""
+
+    def execute(
+        self, inputs: list[Any], observer: "NodeObserver | None"
+    ) -> Sequence[torch.Tensor] | torch.Tensor:
+        """Compute the outputs; `observer` is None in runs that nobody traces."""
+
+
+class NodeObserver:
+    """Is told of the nodes of a Python delegate, each when it has run."""
+
+    def __init__(self, native: _native.NodeObserver) -> None:
+        self._native = native
+        self._begin = time.perf_counter_ns()
+
+    @property
+    def wants_results(self) -> bool:
+        """Whether what nodes write is kept, so that it is worth handing over."""
+        return self._native.wants_results
+
+    def result(
+        self,
+        value: int,
+        tensor: torch.Tensor,
+        scales: Sequence[float] = (),
+        zero_points: Sequence[int] = (),
+    ) -> None:
+        """Hand over what the node that just ran wrote, before `node` tells of it.
+
+        Args:
+            value: the backend's number of the value.
+            tensor: its elements as the backend holds them; copied.
+            scales: integers q stand for (q - zero point) x scale: one of each for the tensor, or
+                for each of its rows. With none the elements are the numbers themselves.
+            zero_points: as many.
+
+        Raises:
+            InvalidArgumentError: their count does not fit the tensor.
+        """
+        plain = as_tensor(tensor, f"value {value}").contiguous()
+        self._native.on_result(value, describe_tensor(plain), list(scales), list(zero_points))
+
+    def node(self, kind: str, *, index: int | None = None, debug_handle: int = 0) -> None:
+        """Tell that a node has run, since the last one or since the delegate was called.
+
+        Args:
+            kind: its name.
+            index: its place in the delegate; None for a step that the backend added itself.
+            debug_handle: what the backend's compiler gave it.
+        """
+        end = time.perf_counter_ns()
+        self._native.on_node(kind, index, debug_handle, self._begin, end)
+        self._begin = end
 
 
 class Backend(Protocol):
@@ -28,7 +88,7 @@ class Backend(Protocol):
 
     def create(
         self, processed: bytes, compile_specs: dict[str, bytes], named_data: NamedData
-    ) -> Delegate:
+    ) -> Delegate | TellingDelegate:
         """Make the delegate of one subgraph from what the compiler stored for it."""
 
 
@@ -71,17 +131,18 @@ def register_backend(name: str, backend: Backend) -> None:
         )
 
     def create(processed: bytes, compile_specs: dict[str, bytes], named_data: NamedData) -> Any:
-        delegate = backend.create(processed, compile_specs, named_data)
+        execute: Any = backend.create(processed, compile_specs, named_data).execute
+        tells = len(inspect.signature(execute).parameters) > 1
 
-        def run(inputs: list[Any]) -> tuple[list[TensorDescription], list[torch.Tensor]]:
-            returned = delegate.execute(inputs)
-            if isinstance(returned, torch.Tensor):
-                returned = [returned]
-            outputs = [
-                as_tensor(output, f"backend {name}, output {index}")
-                for index, output in enumerate(returned)
-            ]
-            return [describe_tensor(output) for output in outputs], outputs
+        def run(
+            inputs: list[Any], observer: Any
+        ) -> tuple[list[TensorDescription], list[torch.Tensor]]:
+            with stoppable():
+                if tells:
+                    returned = execute(inputs, None if observer is None else NodeObserver(observer))
+                else:
+                    returned = execute(inputs)
+            return describe_results(returned, f"backend {name}")
 
         return run
 

@@ -41,6 +41,7 @@ ALLOWED = {
         *_COMPILER,
         *(f"etlab.{name}" for name in ("quantize", "numerics", "devtools", "inspect", "models")),
     ),
+    "etlab.custom_backend": ("etlab.exir", "etlab.quantize", "etlab.runtime"),
     "etlab.backends": ("etlab.exir", "etlab.quantize", "etlab.runtime"),
     "etlab.widgets": ("etlab.inspect", "etlab.numerics", "etlab.run"),
 }

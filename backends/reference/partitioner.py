@@ -3,14 +3,13 @@
 from collections.abc import Collection
 from typing import Any
 
-import torch
 from torch import fx
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from etlab.exir.decompose.operators import EXPANDED_LATER, has_kernel
 from etlab.exir.partition.compile_spec import CompileSpec
-from etlab.exir.partition.helpers import partition_by_support
+from etlab.exir.partition.helpers import names_of, partition_by_support, why_not_tensors
 from etlab.exir.partition.partitioner import DelegationSpec, Partitioner, PartitionResult
 
 BACKEND_ID = "ReferenceBackend"
@@ -43,28 +42,11 @@ class ReferencePartitioner(Partitioner):
 
     def why_not(self, node: fx.Node) -> str | None:
         """Why a node is left; None when it is taken."""
+        if reason := why_not_tensors(node):
+            return reason
         target: Any = node.target
-        if not isinstance(target, OpOverload):
-            return "it is not an operator on tensors"
         if not (has_kernel(target) or target in EXPANDED_LATER):
             return f"{target} has no portable kernel"
-        if not _all_tensors(node.meta["val"]):
-            return "its result is a number, not a tensor"
-        if any(not _all_tensors(source.meta.get("val")) for source in node.all_input_nodes):
-            return "it takes a size that is known only at run time"
-        if self.operators is not None and not self.operators & _names(target):
+        if self.operators is not None and not self.operators & names_of(target):
             return f"{target} is not among the operators asked for: name it in operators"
         return None
-
-
-def _all_tensors(val: Any) -> bool:
-    values = val if isinstance(val, tuple | list) else (val,)
-    return all(isinstance(value, torch.Tensor) for value in values)
-
-
-def _names(target: OpOverload) -> set[str]:
-    """The ways to name an operator; a `_copy` also by the name of its view."""
-    bare = target._opname
-    base = bare.removesuffix("_copy")
-    packets = {bare, base, f"{target.namespace}.{bare}", f"{target.namespace}.{base}"}
-    return packets | {str(target), f"{target.namespace}.{base}.{target._overloadname}"}

@@ -16,7 +16,7 @@ from etlab.backends.xnnpack.shared_dequantize import DequantizeForEachUser
 from etlab.backends.xnnpack.support import why_not_tensors
 from etlab.exir.graph import constant_placeholders, is_getitem
 from etlab.exir.partition.grouping import group_supported
-from etlab.exir.partition.helpers import tag_constant_data
+from etlab.exir.partition.helpers import names_of, tag_constant_data
 from etlab.exir.partition.lower import SHARED_TAGS
 from etlab.exir.partition.partitioner import DelegationSpec, Partitioner, PartitionResult
 from etlab.exir.passes.base import Pass
@@ -111,7 +111,7 @@ class XnnpackPartitioner(Partitioner):
                 f"XNNPACK has nothing like {target}: where it splits a delegate, write it with"
                 " operators that XNNPACK has"
             )
-        if self.configs is not None and not self.configs & _names(target):
+        if self.configs is not None and not self.configs & names_of(target):
             return f"{target} is not among the operators asked for: name it in configs"
         precision = _precision(node, context.plan)
         if precision is not None and precision not in self.precisions:
@@ -200,14 +200,6 @@ def _precision(node: fx.Node, plan: Plan) -> ConfigPrecisionType | None:
     if node in plan.static or node in plan.fused or per_tensor(node) is not None:
         return ConfigPrecisionType.STATIC_QUANT
     return ConfigPrecisionType.FP32
-
-
-def _names(target: OpOverload) -> set[str]:
-    """The ways to name an operator; a `_copy` also by the name of its view."""
-    bare = target._opname
-    base = bare.removesuffix("_copy")
-    packets = {bare, base, f"{target.namespace}.{bare}", f"{target.namespace}.{base}"}
-    return packets | {str(target), f"{target.namespace}.{base}.{target._overloadname}"}
 
 
 def _with_users(groups: list[list[fx.Node]]) -> list[list[fx.Node]]:

@@ -5,15 +5,52 @@ import importlib
 import pkgutil
 from typing import Any
 
+from etlab.errors import InvalidArgumentError
 from etlab.named import classes_in, make_named
 from etlab.quantize.base import Quantizer, QuantizeRequest
 
-__all__ = ["QuantizeRequest", "Quantizer", "all_quantizers", "find_quantizer"]
+__all__ = [
+    "QuantizeRequest",
+    "Quantizer",
+    "all_quantizers",
+    "find_quantizer",
+    "register_quantizer",
+]
+
+_OWN: dict[str, type[Quantizer]] = {}  # that users defined
+
+
+def register_quantizer(kind: type[Quantizer]) -> type[Quantizer]:
+    """Let a user's quantizer be chosen by its `name`; a name may be registered again.
+
+    Returns:
+        The class, so that this can be its decorator.
+
+    Raises:
+        InvalidArgumentError: it is no subclass of Quantizer with a name and a summary, or the name
+            is one of etlab's own.
+    """
+    is_kind = isinstance(kind, type) and issubclass(kind, Quantizer)
+    if not is_kind or not all(hasattr(kind, need) for need in ("name", "summary")):
+        raise InvalidArgumentError(
+            "register_quantizer: expected a subclass of etlab.quantize.Quantizer with a name and a "
+            f"summary, got {kind!r}"
+        )
+    if kind.name in _found_quantizers():
+        raise InvalidArgumentError(
+            f"register_quantizer: '{kind.name}' is etlab's own; choose another name"
+        )
+    _OWN[kind.name] = kind
+    return kind
+
+
+def all_quantizers() -> dict[str, type[Quantizer]]:
+    """Every quantizer class by its name."""
+    return {**_found_quantizers(), **_OWN}
 
 
 @functools.cache
-def all_quantizers() -> dict[str, type[Quantizer]]:
-    """Every quantizer class by its name."""
+def _found_quantizers() -> dict[str, type[Quantizer]]:
     found: dict[str, type[Quantizer]] = {}
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
         module = importlib.import_module(f"{__name__}.{info.name}")

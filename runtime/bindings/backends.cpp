@@ -1,6 +1,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "runtime/bindings/bindings.h"
 #include "runtime/bindings/python_calls.h"
 #include "runtime/core/backend.h"
@@ -17,6 +21,40 @@ struct NamedDataView {
   const NamedData* data;
 };
 
+// A node observer as a Python delegate sees it: usable until its run returns.
+class ObserverView {
+ public:
+  explicit ObserverView(NodeObserver* observer) : observer_(observer) {}
+  void close() { observer_ = nullptr; }
+
+  bool wants_results() const { return observer_ != nullptr && observer_->wants_results(); }
+
+  void on_result(uint32_t value, const py::handle& description, const std::vector<float>& scales,
+                 const std::vector<int32_t>& zero_points) const {
+    const Tensor tensor = tensor_from_python(description);
+    ETLAB_CHECK(scales.size() == zero_points.size() &&
+                    (scales.empty() || tensor.numel() % static_cast<int64_t>(scales.size()) == 0),
+                kInvalidArgument, "on_result: ", scales.size(), " scales and ", zero_points.size(),
+                " zero points for ", tensor.numel(), " elements; give one of each for every row");
+    open().on_result({value, tensor, {scales.data(), scales.size()},
+                      {zero_points.data(), zero_points.size()}});
+  }
+
+  void on_node(const std::string& name, std::optional<uint32_t> index, uint32_t debug_handle,
+               int64_t begin, int64_t end) const {
+    open().on_node({name, index.value_or(DelegateNode::kAdded), debug_handle}, begin, end);
+  }
+
+ private:
+  NodeObserver& open() const {
+    ETLAB_CHECK(observer_ != nullptr, kInvalidArgument,
+                "a node observer can be told of nodes only while its run goes on");
+    return *observer_;
+  }
+
+  NodeObserver* observer_;
+};
+
 class PythonDelegate : public Delegate {
  public:
   PythonDelegate(py::object run, py::object allocate, size_t input_count, size_t output_count)
@@ -29,14 +67,35 @@ class PythonDelegate : public Delegate {
                 input_count_ + output_count_);
     py::gil_scoped_acquire acquire;
     try {
-      call_on_tensors(run_.get(), allocate_.get(), arguments.subspan(0, input_count_),
+      const py::object observer =
+          observer_ == nullptr ? py::object(py::none()) : py::cast(ObserverView(observer_));
+      const ClosedAtEnd closing(observer);
+      call_on_tensors([&](const py::list& inputs) { return run_.get()(inputs, observer); },
+                      allocate_.get(), arguments.subspan(0, input_count_),
                       arguments.subspan(input_count_, output_count_), "backend");
     } catch (const py::error_already_set& error) {
       fail_with_traceback("backend", error);
     }
   }
 
+  void observe(NodeObserver* observer) override { observer_ = observer; }
+
  private:
+  // The run may end by an exception, and Python may keep the view.
+  class ClosedAtEnd {
+   public:
+    explicit ClosedAtEnd(const py::object& view) : view_(view) {}
+    ~ClosedAtEnd() {
+      if (!view_.is_none()) view_.cast<ObserverView&>().close();
+    }
+    ClosedAtEnd(const ClosedAtEnd&) = delete;
+    ClosedAtEnd& operator=(const ClosedAtEnd&) = delete;
+
+   private:
+    const py::object& view_;
+  };
+
+  NodeObserver* observer_ = nullptr;
   HeldObject run_;
   HeldObject allocate_;
   size_t input_count_;
@@ -87,6 +146,12 @@ void bind_backends(py::module_& module) {
   py::class_<NamedDataView>(module, "NamedData")
       .def("get", &named_bytes, py::arg("key"))
       .def("__getitem__", &named_bytes, py::arg("key"));
+  py::class_<ObserverView>(module, "NodeObserver")
+      .def_property_readonly("wants_results", &ObserverView::wants_results)
+      .def("on_result", &ObserverView::on_result, py::arg("value"), py::arg("description"),
+           py::arg("scales"), py::arg("zero_points"))
+      .def("on_node", &ObserverView::on_node, py::arg("name"), py::arg("index"),
+           py::arg("debug_handle"), py::arg("begin"), py::arg("end"));
   module.def("backend_names", [] { return BackendRegistry::global().names(); });
   module.def(
       "register_backend",

@@ -42,6 +42,9 @@ void fail_with_traceback(const char* what, const py::error_already_set& error) {
     PyErr_SetInterrupt();  // the caller's signal check raises it again
     fail(ErrorKind::kInterrupted, "interrupted");
   }
+  if (py::hasattr(error.value(), "is_interruption")) {
+    fail(ErrorKind::kInterrupted, "interrupted");
+  }
   if (py::hasattr(error.value(), "needs_no_traceback")) {
     fail(ErrorKind::kInvalidArgument, py::str(error.value()).cast<std::string>());
   }
@@ -57,7 +60,7 @@ void fail_with_traceback(const char* what, const py::error_already_set& error) {
   fail(ErrorKind::kInternal, "the Python ", what, " raised an exception\n", text);
 }
 
-void call_on_tensors(const py::object& function, const py::object& allocate,
+void call_on_tensors(const PythonFunction& function, const py::object& allocate,
                      Span<Value* const> inputs, Span<Value* const> outputs, const char* who) {
   py::list given;
   for (const Value* input : inputs) given.append(value_to_python(*input, allocate));

@@ -2,7 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include <vector>
+#include <functional>
 
 #include "runtime/core/span.h"
 #include "runtime/core/value.h"
@@ -27,10 +27,13 @@ class HeldObject {
 // ends here. The GIL is held.
 [[noreturn]] void fail_with_traceback(const char* what, const pybind11::error_already_set& error);
 
-// Calls `function(list of inputs)`, which returns (descriptions of the outputs, the tensors
-// themselves to keep their memory alive), and copies the outputs into `outputs`, whose sizes follow.
-// `who` stands in errors about what came back. The GIL is held.
-void call_on_tensors(const pybind11::object& function, const pybind11::object& allocate,
+// A Python function that takes a list of inputs and returns (descriptions of the outputs, the tensors
+// themselves to keep their memory alive).
+using PythonFunction = std::function<pybind11::object(const pybind11::list& inputs)>;
+
+// Calls it and copies the outputs into `outputs`, whose sizes follow. `who` stands in errors about
+// what came back. The GIL is held.
+void call_on_tensors(const PythonFunction& function, const pybind11::object& allocate,
                      Span<Value* const> inputs, Span<Value* const> outputs, const char* who);
 
 }  // namespace etlab

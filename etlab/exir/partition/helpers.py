@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import fx
+from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 
@@ -54,6 +56,34 @@ def partition_by_support(
             node.meta["delegation_tag"] = tag
     tag_constant_data(program)
     return PartitionResult(program, tags, reasons)
+
+
+def why_not_tensors(node: fx.Node) -> str | None:
+    """Why a call is not one of tensors that gives tensors; None when it is."""
+    if not isinstance(node.target, OpOverload):
+        return "it is not an operator on tensors"
+    if not _all_tensors(node.meta["val"]):
+        return "its result is a number, not a tensor"
+    if any(not _all_tensors(source.meta.get("val")) for source in node.all_input_nodes):
+        return "it takes a size that is known only at run time"
+    return None
+
+
+def _all_tensors(val: Any) -> bool:
+    values = val if isinstance(val, tuple | list) else (val,)
+    return all(isinstance(value, torch.Tensor) for value in values)
+
+
+def names_of(target: OpOverload) -> set[str]:
+    """The ways to name an operator; a `_copy` also by the name of its view.
+
+    >>> sorted(names_of(torch.ops.aten.mm.default))
+    ['aten.mm', 'aten.mm.default', 'mm']
+    """
+    bare = target._opname
+    base = bare.removesuffix("_copy")
+    packets = {bare, base, f"{target.namespace}.{bare}", f"{target.namespace}.{base}"}
+    return packets | {str(target), f"{target.namespace}.{base}.{target._overloadname}"}
 
 
 def tag_constant_data(edge_program: ExportedProgram) -> None:

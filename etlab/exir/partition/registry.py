@@ -7,12 +7,31 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from etlab.errors import BackendMissingError, NotFoundError
+from etlab.errors import BackendMissingError, InvalidArgumentError, NotFoundError
 from etlab.exir.partition.backend import BackendDetails
 from etlab.exir.partition.partitioner import Partitioner
 from etlab.named import classes_in, make_named
 
 _PACKAGE = "etlab.backends"
+
+# Backends that users defined: the partitioner and the compiler, by the name to choose them by.
+_OWN: dict[str, tuple[type[Partitioner], type[BackendDetails]]] = {}
+
+
+def register_partitioner(
+    name: str, partitioner: type[Partitioner], backend: type[BackendDetails]
+) -> None:
+    """Let a user's backend be chosen by name; a name may be registered again.
+
+    Raises:
+        InvalidArgumentError: a backend that comes with etlab has the name, or the class's.
+    """
+    taken = set(backend_names()) | set(partitioner_classes()) - set(_OWN)
+    ids = {id for own in backend_names() for id in backend_ids(own)}
+    if name in taken or backend.__name__ in ids:
+        which = f"the name '{name}'" if name in taken else f"a class called {backend.__name__}"
+        raise InvalidArgumentError(f"backend: {which} belongs to etlab itself; choose another one")
+    _OWN[name] = (partitioner, backend)
 
 
 @cache
@@ -34,7 +53,7 @@ def partitioner_classes() -> dict[str, type[Partitioner]]:
     found: dict[str, type[Partitioner]] = {}
     for name in backend_names():
         found |= _own_partitioners(name)
-    return found
+    return found | {name: partitioner for name, (partitioner, _) in _OWN.items()}
 
 
 def _own_partitioners(backend: str) -> dict[str, type[Partitioner]]:
@@ -70,8 +89,12 @@ def backend_ids(name: str) -> set[str]:
     Raises:
         NotFoundError: no backend has that name.
     """
+    if name in _OWN:
+        return {_OWN[name][1].__name__}
     if name not in backend_names():
-        raise NotFoundError(f"no backend '{name}'; there are: {', '.join(backend_names())}")
+        raise NotFoundError(
+            f"no backend '{name}'; there are: {', '.join((*backend_names(), *_OWN))}"
+        )
     return {kind.__name__ for kind in classes_in(_package(name), BackendDetails)}
 
 
