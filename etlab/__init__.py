@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from etlab.inspect.tensor_file import TensorDataFile
     from etlab.magics import load_ipython_extension
     from etlab.mixed_precision import recommend, sensitivity
+    from etlab.reporting import report
     from etlab.run import ExportRun
+    from etlab.session import options
     from etlab.sweeping import Sweep, sweep
 
 __version__ = "0.1.0"
@@ -43,7 +45,9 @@ _HOMES = {
     "list_quantizers": "etlab.choices",
     "load": "etlab.inspect.loading",
     "load_ipython_extension": "etlab.magics",
+    "options": "etlab.session",
     "recommend": "etlab.mixed_precision",
+    "report": "etlab.reporting",
     "sensitivity": "etlab.mixed_precision",
     "sweep": "etlab.sweeping",
 }
@@ -65,7 +69,9 @@ __all__ = [
     "list_quantizers",
     "load",
     "load_ipython_extension",
+    "options",
     "recommend",
+    "report",
     "sensitivity",
     "sweep",
 ]

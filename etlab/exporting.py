@@ -36,6 +36,7 @@ def export(
     transform_passes: Sequence[Any] = (),
     backend_config: Any = None,
     name: str | None = None,
+    strict: bool = False,
 ) -> ExportRun:
     """Export, quantize, lower and emit a model, and keep every stage.
 
@@ -55,6 +56,7 @@ def export(
         transform_passes: passes over the edge program before partitioning.
         backend_config: an `ExecutorchBackendConfig` for the emission.
         name: what reports call the model; its class name by default.
+        strict: capture with `torch.export`'s strict tracer.
 
     Raises:
         InvalidArgumentError: `model` is no module, there are no inputs, or the model does not take
@@ -71,7 +73,7 @@ def export(
     outer = stages.current() or stages.StageListener()
     listener = stages.StageListener(outer.on_start, outer.should_stop, outer.on_part)
     with stages.listen(listener):
-        exported = export_module(model, inputs, dynamic_shapes)
+        exported = export_module(model, inputs, dynamic_shapes, strict=strict)
         data = Calibration(calibration, exported, inputs)
         quantized = None
         if chosen is not None:
@@ -129,7 +131,7 @@ def export_again(
 
 
 def export_module(
-    model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any
+    model: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any, *, strict: bool = False
 ) -> ExportedProgram:
     """`torch.export`, with a refusal explained.
 
@@ -141,7 +143,7 @@ def export_module(
         def export_whole() -> ExportedProgram:
             with recurrent_layers_whole():
                 return torch.export.export(
-                    model, inputs, dynamic_shapes=dynamic_shapes, strict=False
+                    model, inputs, dynamic_shapes=dynamic_shapes, strict=strict
                 )
 
         try:

@@ -114,6 +114,23 @@ class OperatorShare:
 
 
 @dataclass(frozen=True, slots=True)
+class ModuleShare:
+    """All calls of one module.
+
+    Attributes:
+        module: its path.
+        calls: how many.
+        stayed: how many of them our own kernels run.
+        operators: which those are.
+    """
+
+    module: str
+    calls: int
+    stayed: int
+    operators: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReasonGroup:
     """All calls that stayed for one kind of reason.
 
@@ -215,6 +232,17 @@ class DelegationReport:
         ]
         rows.sort(key=lambda row: (-row.calls, row.operator))
         return Table(OperatorShare, rows, title=f"operators of {self.model}")
+
+    @property
+    def by_module(self) -> Table[ModuleShare]:
+        """Calls by innermost module, those with most calls that stayed first."""
+        rows = []
+        for (module,), calls in _grouped(self.calls, "module").items():
+            stayed = [call for call in calls if not call.part]
+            operators = ", ".join(dict.fromkeys(call.operator for call in stayed))
+            rows.append(ModuleShare(module or "(top)", len(calls), len(stayed), operators))
+        rows.sort(key=lambda row: (-row.stayed, -row.calls, row.module))
+        return Table(ModuleShare, rows, title=f"modules of {self.model}")
 
     @property
     def reasons(self) -> Table[ReasonGroup]:

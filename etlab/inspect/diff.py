@@ -82,6 +82,17 @@ class ProgramDiff:
             raise InvalidArgumentError(f"no section '{name}': choose from {', '.join(SECTIONS)}")
         return Table(Difference, [row for row in self.rows if row.section == name], title=name)
 
+    def only(self, *sections: str) -> "ProgramDiff":
+        """The differences of some sections.
+
+        Raises:
+            InvalidArgumentError: there is no such section.
+        """
+        rows = [row for name in SECTIONS if name in sections for row in self.section(name)]
+        for name in sections:
+            self.section(name)  # refuses a wrong one in words
+        return ProgramDiff(self.before, self.after, tuple(rows))
+
     def to_dataframe(self) -> "pandas.DataFrame":
         """One row a difference."""
         return Table(Difference, self.rows, title="").to_dataframe()

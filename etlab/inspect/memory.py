@@ -1,15 +1,18 @@
 """The memory plan as numbers, a picture and a table of who is alive at the peak."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
-from etlab.errors import InvalidArgumentError
+from etlab.errors import AccessError, InvalidArgumentError
 from etlab.exir.provenance import short_operator
 from etlab.inspect.memory_advice import Advice, advice_on
 from etlab.inspect.memory_picture import Box, draw_svg
 from etlab.inspect.memory_what_if import WhatIfTable, what_if
+from etlab.inspect.table import Table
 
 if TYPE_CHECKING:
     import pandas
@@ -58,6 +61,20 @@ class MemoryReport:
         """The first step at which most bytes are alive."""
         return self.plan.peak_step
 
+    def table_at(self, step: int) -> "Table[PlannedTensor]":
+        """Tensors alive at `step`, the largest first.
+
+        Raises:
+            InvalidArgumentError: there is no such step.
+        """
+        from etlab.exir.memory.plan import PlannedTensor
+
+        steps = self.plan.steps
+        if not 0 <= step < len(steps):
+            raise InvalidArgumentError(f"table_at: expected a step below {len(steps)}, got {step}")
+        rows = sorted(self.at(step), key=lambda one: (-one.nbytes, one.name))
+        return Table(PlannedTensor, rows, title=f"alive at step {step}, {steps[step]}")
+
     @property
     def arenas(self) -> "tuple[Arena, ...]":
         """What the plan makes of each memory."""
@@ -101,6 +118,19 @@ class MemoryReport:
             [{name: getattr(one, name) for name in names} for one in self.plan.tensors],
             columns=names,
         )
+
+    def save_chrome_trace(self, path: str | Path) -> None:
+        """Write the plan for ui.perfetto.dev or chrome://tracing; a step is a microsecond there.
+
+        Raises:
+            AccessError: the place cannot be written.
+        """
+        from etlab.inspect.memory_trace import memory_trace
+
+        try:
+            Path(path).write_text(json.dumps(memory_trace(self.plan, self.model)))
+        except OSError as error:
+            raise AccessError(f"cannot write '{path}': {error.strerror}") from error
 
     def boxes(self) -> list[Box]:
         """The rectangles of the picture; arenas stand on top of each other."""

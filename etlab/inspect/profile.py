@@ -14,6 +14,8 @@ from etlab.runtime import EventTrace, Roofline
 if TYPE_CHECKING:
     import pandas
 
+    from etlab.inspect.profile_delta import ProfileDelta
+
 
 def percentile(values: Sequence[float], share: float) -> float:
     """A percentile, between neighbours where it falls between.
@@ -216,6 +218,31 @@ class ProfileReport:
     def by_node(self) -> Table[ProfileGroup]:
         """Time by node, the most first."""
         return self._grouped(lambda row: row.node, "nodes")
+
+    @property
+    def by_part(self) -> Table[ProfileGroup]:
+        """Time by delegate, whole calls of each; our own kernels together. The most first."""
+        rows = self.instructions
+        named = {row.node: f"{row.node} ({row.backend})" for row in rows if row.kind == "delegate"}
+        return self._grouped(
+            lambda row: named.get(row.part or row.node, "own kernels"), "delegates"
+        )
+
+    def versus(
+        self, baseline: "ProfileReport", *, by: str = "by_operator"
+    ) -> "Table[ProfileDelta]":
+        """What became quicker or slower than in another profile.
+
+        Args:
+            baseline: of the same model, lowered otherwise, or measured before.
+            by: "by_operator", "by_module", "by_source", "by_node" or "by_part".
+
+        Raises:
+            InvalidArgumentError: there is no such table.
+        """
+        from etlab.inspect.profile_delta import compare_profiles
+
+        return compare_profiles(baseline, self, by)
 
     def worst(self, count: int = 5) -> tuple[ProfileRow, ...]:
         """The rows with the most time above what the roofline allows."""

@@ -1,17 +1,25 @@
-"""IPython magics: `%load_ext etlab` brings them."""
+"""IPython magics, one a file named for it: `%load_ext etlab` brings them."""
 
+import importlib
+import pkgutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["load_ipython_extension"]
+__all__ = ["load_ipython_extension", "magic_names"]
+
+
+def magic_names() -> list[str]:
+    """Names of all magics: the files that begin with "et"."""
+    found = (info.name for info in pkgutil.iter_modules(__path__))
+    return sorted(name for name in found if name.startswith("et"))
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:
-    """Register the magics; prints nothing."""
-    from etlab.magics.commands import EtlabMagics
-    from etlab.magics.settings import SettingsMagics
-    from etlab.magics.why import WhyMagics
+    """Register the magics and their completion; prints nothing."""
+    from etlab.magics.completion import complete_magics
 
-    shell.register_magics(EtlabMagics, SettingsMagics, WhyMagics)
+    for name in magic_names():
+        shell.register_magics(importlib.import_module(f"{__name__}.{name}").MAGICS)
+    complete_magics(shell)

@@ -1,23 +1,21 @@
 """Which stage runs now, shown while a magic works and replaced by the times when it is done."""
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 from etlab.exir.stages import StageListener, listen
-
-
-def is_off() -> bool:
-    """Whether `ETLAB_PROGRESS=off` asks for silence, as recorded notebooks do."""
-    return os.environ.get("ETLAB_PROGRESS", "").lower() in ("off", "0", "no", "false")
+from etlab.session import options
 
 
 @contextlib.contextmanager
 def progress(shell: Any) -> Iterator[None]:
-    """Show every stage that begins inside the block; afterwards the times of all of them."""
-    if is_off():
+    """Show every stage that begins inside the block; afterwards the times of all of them.
+
+    `ETLAB_PROGRESS=off` asks for silence, as recorded notebooks do.
+    """
+    if not options.progress:
         yield
         return
     write = _notebook_line() if hasattr(shell, "kernel") else _terminal_line()

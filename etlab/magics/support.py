@@ -5,7 +5,6 @@ import keyword
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import torch
 from IPython.core.error import UsageError
 
 from etlab.errors import EtlabError
@@ -99,19 +98,6 @@ def check_name(name: str | None) -> str | None:
     return name
 
 
-def check_model(value: Any, text: str) -> torch.nn.Module:
-    """`value` if it is a module.
-
-    Raises:
-        UsageError: it is not.
-    """
-    if not isinstance(value, torch.nn.Module):
-        raise UsageError(
-            f"{text} is {type(value).__name__}, not a torch.nn.Module (give the model itself)"
-        )
-    return value
-
-
 def split_names(text: str | None) -> list[str] | None:
     """Names of a comma-separated option."""
     return [part.strip() for part in text.split(",") if part.strip()] if text else None
@@ -121,3 +107,43 @@ def as_call(function: str, positional: Sequence[str], keywords: dict[str, str | 
     """A call as Python source, keywords without value left out."""
     given = [f"{name}={value}" for name, value in keywords.items() if value is not None]
     return f"{function}({', '.join([*positional, *given])})"
+
+
+def finish(
+    shell: Any,
+    result: Any,
+    code: str,
+    *,
+    name: str | None = None,
+    print_code: bool = False,
+    imports: Sequence[str] = (),
+) -> Any:
+    """Put a magic's result into a variable, print the Python that does the same; the result.
+
+    Args:
+        shell: the user's.
+        result: of the magic.
+        code: the Python, without its imports.
+        name: of the variable; None for none.
+        print_code: whether to print.
+        imports: modules that the code needs beside etlab; `from x import y` as it stands.
+    """
+    if name is not None and shell is not None:
+        shell.push({name: result})
+    if print_code:
+        lines = [one if one.startswith("from ") else f"import {one}" for one in imports]
+        head = ["import etlab"] if "etlab." in code else []
+        print("\n".join([*sorted([*lines, *head]), *([""] if lines or head else []), code]))
+    return result
+
+
+def common_options(function: Any) -> Any:
+    """`--name` and `--print-code`, which every magic has."""
+    from IPython.core.magic_arguments import argument
+
+    function = argument(
+        "--print-code", action="store_true", help="print the Python that does the same"
+    )(function)
+    return argument("-n", "--name", metavar="VAR", help="also put the result into this variable")(
+        function
+    )

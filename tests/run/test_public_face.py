@@ -22,7 +22,9 @@ def test_public_names():
         "list_quantizers",
         "load",
         "load_ipython_extension",
+        "options",
         "recommend",
+        "report",
         "sensitivity",
         "sweep",
     ]

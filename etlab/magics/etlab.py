@@ -10,8 +10,8 @@ from IPython.core.magic import Magics, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from etlab.inspect.table import Table
-from etlab.magics.progress import is_off
 from etlab.magics.support import one_line_errors
+from etlab.session import THEMES, options
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Setting:
 
 def settings() -> Table[Setting]:
     """What is set in this session."""
-    from etlab import runtime
     from etlab.runtime import _native
 
     processors = os.cpu_count() or 1
     rows = [
-        Setting("threads", f"{runtime.thread_count()} of {processors}", "%etlab threads N"),
-        Setting("progress", "off" if is_off() else "on", "%etlab progress on, off"),
+        Setting("threads", f"{options.threads} of {processors}", "%etlab threads N"),
+        Setting("progress", "on" if options.progress else "off", "%etlab progress on, off"),
+        Setting("theme", options.theme, f"%etlab theme {', '.join(THEMES)}"),
         Setting("instructions", _native.instruction_set(), "environment of the kernel"),
     ]
     return Table(Setting, rows, title="etlab settings")
@@ -48,7 +48,11 @@ class SettingsMagics(Magics):
     """The settings of the session."""
 
     @magic_arguments()
-    @argument("what", nargs="?", help="threads, progress or doctor; all settings if left out")
+    @argument(
+        "what",
+        nargs="?",
+        help="threads, progress, theme or doctor; status (or options, or nothing) shows all",
+    )
     @argument("value", nargs="?", help="what to set it to")
     @argument("--print-code", action="store_true", help="print the Python that does the same")
     @line_magic
@@ -56,21 +60,15 @@ class SettingsMagics(Magics):
         """Show the settings, or set one.
 
         `%etlab`, `%etlab threads 2` (kernels of every method, delegates included; results do not
-        depend on it), `%etlab progress off`, `%etlab doctor` (what works in this environment).
+        depend on it), `%etlab progress off`, `%etlab theme dark` (of views that say none),
+        `%etlab doctor` (what works in this environment).
         """
         arguments = parse_argstring(self.etlab, line)
-        actions: dict[str | None, Callable[[str | None], tuple[Any, str]]] = {
-            None: _status,
-            "status": _status,
-            "threads": _threads,
-            "progress": _progress,
-            "doctor": _doctor,
-        }
-        if arguments.what not in actions:
-            names = ", ".join(name for name in actions if name)
-            raise UsageError(f"etlab: nothing is called '{arguments.what}': choose from {names}")
+        what = arguments.what or "status"
+        if what not in ACTIONS:
+            raise UsageError(f"etlab: nothing is called '{what}': choose from {', '.join(ACTIONS)}")
         with one_line_errors("etlab", "see %etlab?"):
-            result, code = actions[arguments.what](arguments.value)
+            result, code = ACTIONS[what](arguments.value)
         if arguments.print_code:
             print(code)
         return result
@@ -79,25 +77,32 @@ class SettingsMagics(Magics):
 def _status(value: str | None) -> tuple[Any, str]:
     if value is not None:
         raise UsageError(f"etlab status takes no value, got '{value}'")
-    return settings(), "from etlab import runtime\n\nruntime.thread_count()"
+    return settings(), "import etlab\n\netlab.options"
 
 
 def _threads(value: str | None) -> tuple[Any, str]:
-    from etlab import runtime
-
     if value is None:
-        return runtime.thread_count(), "from etlab import runtime\n\nruntime.thread_count()"
+        return options.threads, "import etlab\n\netlab.options.threads"
     if not value.lstrip("-").isdigit():
         raise UsageError(f"etlab threads: expected a whole number, got '{value}'")
-    runtime.set_thread_count(int(value))
-    return None, f"from etlab import runtime\n\nruntime.set_thread_count({int(value)})"
+    options.threads = int(value)
+    return None, f"import etlab\n\netlab.options.threads = {int(value)}"
 
 
 def _progress(value: str | None) -> tuple[Any, str]:
     if value not in ("on", "off"):
         raise UsageError(f"etlab progress: expected on or off, got '{value or ''}'")
-    os.environ["ETLAB_PROGRESS"] = value
-    return None, f'import os\n\nos.environ["ETLAB_PROGRESS"] = "{value}"'
+    options.progress = value == "on"
+    return None, f"import etlab\n\netlab.options.progress = {value == 'on'}"
+
+
+def _theme(value: str | None) -> tuple[Any, str]:
+    if value is None:
+        return options.theme, "import etlab\n\netlab.options.theme"
+    if value not in THEMES:
+        raise UsageError(f"etlab theme: expected one of {', '.join(THEMES)}, got '{value}'")
+    options.theme = value
+    return None, f"import etlab\n\netlab.options.theme = {value!r}"
 
 
 def _doctor(value: str | None) -> tuple[Any, str]:
@@ -106,3 +111,14 @@ def _doctor(value: str | None) -> tuple[Any, str]:
     if value is not None:
         raise UsageError(f"etlab doctor takes no value, got '{value}'")
     return etlab.doctor(), "import etlab\n\netlab.doctor()"
+
+
+ACTIONS: dict[str, Callable[[str | None], tuple[Any, str]]] = {
+    "status": _status,
+    "options": _status,
+    "threads": _threads,
+    "progress": _progress,
+    "theme": _theme,
+    "doctor": _doctor,
+}
+MAGICS = SettingsMagics
