@@ -8,6 +8,8 @@ from torch import nn
 
 import etlab
 
+aten = torch.ops.aten
+
 
 class Calls(nn.Module):
     """A function of the input and some layers."""
@@ -188,6 +190,29 @@ def test_what_xnnpack_computes_with_floats_is_rounded_only_where_integers_follow
         if "quantize_per_tensor" in str(node.target) and "dequantize" not in str(node.target)
     ]
     assert len(quantizers) == 2
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        lambda x: torch.sqrt(x[:, :2] ** 2 + x[:, 2:] ** 2 + 1e-6),
+        lambda x: torch.rsqrt((x**2).mean(1, keepdim=True) + 1e-6) @ torch.ones(1, 2),
+        lambda x: torch.log(torch.exp(x[:, :2]) * torch.exp(x[:, 2:]) + 1),
+    ],
+)
+def test_between_floats_sums_and_means_stay_floats(between):
+    torch.manual_seed(0)
+    layers = nn.Linear(3, 4), nn.Linear(2, 3)
+    run = _export(Calls(lambda x, a, b: b(between(a(x))), *layers), (2, 3), partitioner=None)
+    quantized = [
+        node.args[0].target
+        for node in run.quantized.graph.nodes
+        if str(node.target).startswith("quantized_decomposed.quantize_per_tensor")
+    ]
+    assert not {aten.add.Tensor, aten.mul.Tensor, aten.mean.dim, aten.pow.Tensor_Scalar} & {
+        *quantized
+    }
+    assert quantized.count(aten.linear.default) == 2
 
 
 def test_index_arithmetic_stays_integer():

@@ -3,7 +3,8 @@
 An activation is observed once, behind the operator that makes it (behind the ReLU that goes along);
 who reads it shares the observer. Operators that only move elements share their input's. Softmax,
 norms, matrix products of two activations and GELU are no rules here: XNNPACK computes them with
-floats, so integers around them would round twice for nothing.
+floats, so integers around them would round twice for nothing. For the same reason sums, means and
+the like stay in float where nothing but floats is around them (`islands.py`).
 """
 
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from torch import fx
 from etlab.quantize.base import quiet_imports
 from etlab.quantize.pt2e.config import QuantizationConfig, with_channels
 from etlab.quantize.pt2e.constants import state_of
+from etlab.quantize.pt2e.islands import islands
 
 with quiet_imports():
     from torchao.quantization.pt2e.quantizer import (
@@ -70,6 +72,7 @@ _SHARED = (
     aten.unsqueeze.default,
     aten.view.default,
 )
+_RULED = (*PRODUCTS, *ARITHMETIC, *_OWN_SCALE, *_AVERAGES, *_FIXED, *_SHARED, aten.cat.default)
 
 
 def is_quantizable(value: Any) -> bool:
@@ -86,8 +89,14 @@ def annotate(graph: fx.Graph, config_of: ConfigOf) -> None:
         config_of: the configuration of a node; None leaves it in float.
     """
     state = state_of(graph)
+    given = {node for node in graph.nodes if ANNOTATION in node.meta}  # by another quantizer
+    lonely = islands(
+        graph,
+        lambda node: node in given or node.target in _RULED,
+        lambda node: node in given or (node.target in PRODUCTS and _is_layer(node, state)),
+    )
     for node in graph.nodes:
-        if node.op != "call_function" or ANNOTATION in node.meta:
+        if node.op != "call_function" or ANNOTATION in node.meta or node in lonely:
             continue
         config = config_of(node)
         if config is None or (node.target in PRODUCTS and not _is_layer(node, state)):
