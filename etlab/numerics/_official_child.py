@@ -6,7 +6,10 @@ then a `torch.save` of plain values and tensors:
 
     {"load": uint8 tensor, "method": str}  -> {"ok": True, "version": str}
         with "tensor_data": uint8 tensor, the content of a .ptd file
+    {"method": str}                        -> {"ok": True}
+        another method of the program that is loaded
     {"execute": [values]}                  -> {"ok": True, "outputs": [values]}
+    {"unload": True}                       -> {"ok": True}
     {"backends": True}                     -> {"ok": True, "backends": [str]}
     anything that fails                    -> {"ok": False, "reason": str}
 """
@@ -52,7 +55,7 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    method = None
+    method = program = None
     while (request := read_message(sys.stdin.buffer)) is not None:
         try:
             if "load" in request:
@@ -67,6 +70,13 @@ def main() -> None:
                     program = Runtime.get().load_program(program_bytes, **data)
                 method = program.load_method(request["method"])
                 answer = {"ok": True, "version": metadata.version("executorch")}
+            elif "method" in request:
+                assert program is not None, "a method before its program"
+                method = program.load_method(request["method"])
+                answer = {"ok": True}
+            elif "unload" in request:
+                method = program = None
+                answer = {"ok": True}
             elif "backends" in request:
                 from executorch.runtime import Runtime
 

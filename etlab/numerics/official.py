@@ -2,16 +2,7 @@
 
 import contextlib
 import importlib.util
-import os
-import re
-import signal
-import struct
-import subprocess
-import sys
-import tempfile
-import threading
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,15 +10,13 @@ import torch
 
 from etlab.errors import EtlabError
 from etlab.exir import official_operators
-from etlab.numerics import _official_child
+from etlab.numerics.official_process import OfficialRuntimeError, borrow, give_back
 from etlab.numerics.parity import PathAbsentError, PathNotApplicableError
 from etlab.runtime import Runtime
 
+__all__ = ["OfficialRuntime", "OfficialRuntimeError", "is_available"]
+
 ABSENT = "executorch is not installed: pip install 'etlab[official]'"
-
-
-class OfficialRuntimeError(EtlabError):
-    """The official runtime refused the program, failed, or died; the message is its own words."""
 
 
 def is_available() -> bool:
@@ -39,7 +28,8 @@ class OfficialRuntime:
     """A program loaded in a child process that runs ExecuTorch's runtime.
 
     One child serves all `execute` calls of the object, so mutable state behaves as on a device.
-    Use it as a context manager; leaving ends the child.
+    Use it as a context manager; leaving unloads the program. The child, if it still answers, waits
+    for the next object; `official_process.end_waiting()` ends it.
 
     Args:
         program: bytes of a .pte file.
@@ -70,16 +60,17 @@ class OfficialRuntime:
                 f"operator missing: the official runtime has no kernel for {', '.join(missing)}"
             )
         self._timeout = timeout
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
-        self._child = subprocess.Popen(
-            [sys.executable, str(Path(_official_child.__file__))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"},
-        )
+        self._is_closed = False
+        self._process, has_served = borrow()
         try:
-            self.load(program, method=method, tensor_data=tensor_data)
+            try:
+                self.load(program, method=method, tensor_data=tensor_data)
+            except OfficialRuntimeError:
+                if not has_served or self.is_alive:
+                    raise
+                self._process.close()  # what it served before may have cost it its life
+                self._process, _ = borrow()
+                self.load(program, method=method, tensor_data=tensor_data)
         except BaseException as error:
             missing = []
             if backends and isinstance(error, OfficialRuntimeError) and self.is_alive:
@@ -94,7 +85,7 @@ class OfficialRuntime:
     @property
     def is_alive(self) -> bool:
         """Whether the child can still be asked."""
-        return self._child.poll() is None
+        return self._process.is_alive
 
     def load(
         self, program: bytes, *, method: str = "forward", tensor_data: bytes | None = None
@@ -109,6 +100,14 @@ class OfficialRuntime:
             request["tensor_data"] = _as_tensor(tensor_data)
         self.version = str(self._ask(request)["version"])
 
+    def load_method(self, method: str) -> None:
+        """Load another method of the same program, in place of the one before.
+
+        Raises:
+            OfficialRuntimeError: the runtime does not load it.
+        """
+        self._ask({"method": method})
+
     def execute(self, inputs: Sequence[Any]) -> list[Any]:
         """Run the method on flat inputs; the flat outputs are the caller's own.
 
@@ -122,17 +121,17 @@ class OfficialRuntime:
 
     def interrupt(self) -> None:
         """End the child; a running `execute` in another thread raises."""
-        self._child.kill()
+        self._process.interrupt()
 
     def close(self) -> None:
-        """End the child. May be called twice."""
-        for pipe in (self._child.stdin, self._child.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        self._child.kill()
-        self._child.wait()
-        self._stderr.close()
+        """Unload the program. May be called twice."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._process.is_current:
+            with contextlib.suppress(OfficialRuntimeError):
+                self._ask({"unload": True})
+        give_back(self._process)
 
     def __enter__(self) -> Self:
         """The object itself."""
@@ -144,49 +143,11 @@ class OfficialRuntime:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the child."""
+        """Unload the program."""
         self.close()
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self._child.stdin is not None
-        assert self._child.stdout is not None
-        begin = self._stderr_size()
-        late = threading.Timer(self._timeout, self._child.kill)
-        late.start()
-        try:
-            _official_child.write_message(self._child.stdin, request)  # type: ignore[arg-type]
-            answer = _official_child.read_message(self._child.stdout)  # type: ignore[arg-type]
-        except (OSError, ValueError, struct.error):
-            answer = None
-        finally:
-            timed_out = not late.is_alive()
-            late.cancel()
-        if answer is None:
-            why = f"gave no answer in {self._timeout:g} s" if timed_out else self._cause_of_death()
-            raise OfficialRuntimeError(_with_words(why, self._words(begin)))
-        if not answer["ok"]:
-            raise OfficialRuntimeError(_with_words(str(answer["reason"]), self._words(begin)))
-        return dict(answer)
-
-    def _cause_of_death(self) -> str:
-        code = self._child.wait(10)
-        if code < 0:
-            return f"the official runtime died of {signal.Signals(-code).name}"
-        return f"the official runtime ended with exit code {code}"
-
-    def _stderr_size(self) -> int:
-        return os.fstat(self._stderr.fileno()).st_size
-
-    def _words(self, begin: int) -> str:
-        """What the child wrote to standard error since `begin`, the last useful lines of it."""
-        size = self._stderr_size()
-        begin = max(begin, size - 20_000)
-        text = os.pread(self._stderr.fileno(), size - begin, begin).decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        own = [line for line in lines if re.search(r"[\[:]\w+\.(cpp|h|cc):\d+\]", line)]
-        own = [line for line in own if not re.search(r"\] arg \d+ with type id", line)]
-        errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
-        return "; ".join(line[:300] for line in (own or errors)[-3:])
+        return self._process.ask(request, self._timeout)
 
 
 def _as_tensor(content: bytes) -> torch.Tensor:
@@ -202,7 +163,3 @@ def _needs_of(program: bytes, method: str) -> tuple[set[str], set[str]]:
     except EtlabError:  # the official runtime says in its own words what it thinks of such a file
         return set(), set()
     return set(metadata.operator_names), set(metadata.backend_names)
-
-
-def _with_words(why: str, words: str) -> str:
-    return f"{why} ({words})" if words and words not in why else why

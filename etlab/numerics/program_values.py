@@ -171,8 +171,10 @@ def official_runner(content: bytes, tensor_data: Sequence[bytes] = ()) -> Iterat
             if runtime is None:
                 started = OfficialRuntime(content, method=name, tensor_data=data)
                 runtime = opened.enter_context(started)
-            else:
+            elif data is not None:  # its file is gone
                 runtime.load(content, method=name, tensor_data=data)
+            else:
+                runtime.load_method(name)
             return runtime.execute(inputs)
 
         yield call

@@ -1,10 +1,11 @@
+import io
 import textwrap
 
 import pytest
 import torch
 
 import etlab
-from etlab.numerics import official
+from etlab.numerics import official, official_process
 from etlab.numerics.official import OfficialRuntime, OfficialRuntimeError
 from etlab.numerics.parity import PathAbsentError
 
@@ -22,7 +23,7 @@ def fake_child(tmp_path, monkeypatch):
             "read_message(sys.stdin.buffer)\n"
             "write_message(answers, {'ok': True, 'version': '0'})\n" + textwrap.dedent(body)
         )
-        monkeypatch.setattr(official._official_child, "__file__", str(script))
+        monkeypatch.setattr(official_process._official_child, "__file__", str(script))
         monkeypatch.setattr(official, "is_available", lambda: True)
 
     return install
@@ -67,6 +68,57 @@ def test_reason_is_what_the_runtime_wrote_to_standard_error(fake_child):
     assert "0x14" in str(caught.value)
     assert "aten::foo.out" in str(caught.value)
     assert "noise" not in str(caught.value)
+
+
+@pytest.fixture
+def started(tmp_path, monkeypatch):
+    """Children that say yes to everything, without importing anything: those that were started."""
+    answer, script, found = io.BytesIO(), tmp_path / "child.py", []
+    official_process._official_child.write_message(answer, {"ok": True, "version": "0"})
+    script.write_text(
+        "import sys\n"
+        "read, write = sys.stdin.buffer.read, sys.stdout.buffer.write\n"
+        "while len(head := read(8)) == 8:\n"
+        "    read(int.from_bytes(head, 'little'))\n"
+        f"    write({answer.getvalue()!r})\n"
+        "    sys.stdout.flush()\n"
+    )
+    make = official_process.subprocess.Popen
+    monkeypatch.setattr(official_process._official_child, "__file__", str(script))
+    monkeypatch.setattr(official, "is_available", lambda: True)
+    monkeypatch.setattr(
+        official_process.subprocess,
+        "Popen",
+        lambda *args, **options: found.append(make(*args, **options)) or found[-1],
+    )
+    yield found
+    official_process.end_waiting()
+
+
+def test_the_child_waits_for_the_next_program(started):
+    for _ in range(3):
+        with OfficialRuntime(b"x"):
+            assert len(started) == 1
+    with OfficialRuntime(b"x"), OfficialRuntime(b"y"), OfficialRuntime(b"z"):
+        assert len(started) == 3
+    assert [child.poll() is None for child in started].count(True) == 2
+    official_process.end_waiting()
+    assert not any(child.poll() is None for child in started)
+
+
+def test_a_child_that_died_while_it_waited_is_replaced(started):
+    with OfficialRuntime(b"x"):
+        pass
+    started[0].kill()
+    with OfficialRuntime(b"x"):
+        assert len(started) == 2
+
+
+def test_a_child_that_was_interrupted_does_not_wait(started):
+    with OfficialRuntime(b"x") as runtime:
+        runtime.interrupt()
+    with OfficialRuntime(b"x"):
+        assert len(started) == 2
 
 
 def test_official_runtime_explains_a_damaged_file():
