@@ -157,14 +157,16 @@ class _Conversion:
             val = old.meta.get("val")
             if spec.kind in _STATE:
                 tensor = self._tensor(spec)
-                if self.shared.mutates and tensor.numel():
+                # A wrapper (quantized weights) has no memory of its own: all say address 0.
+                is_wrapper = is_traceable_wrapper_subclass(tensor)
+                if self.shared.mutates and tensor.numel() and not is_wrapper:
                     place = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
                     if place in by_storage:
                         self.env[old] = by_storage[place]
                         continue
                 else:
                     place = None
-                if not is_traceable_wrapper_subclass(tensor):
+                if not is_wrapper:
                     tensor = tensor.detach().contiguous()
                 self.tensors[str(spec.target)] = tensor
                 packed = val if val.is_contiguous() else self.main.fake(val.shape, val.dtype)

@@ -11,6 +11,7 @@ from etlab.errors import InvalidArgumentError
 from etlab.llm.architecture import Architecture
 from etlab.llm.checkpoints.open import open_checkpoint
 from etlab.llm.export_llm.config import LlmConfig
+from etlab.llm.export_llm.quantization import quantize_model
 from etlab.llm.export_llm.reading import read_config
 from etlab.llm.export_llm.result import LlmExport
 from etlab.llm.transformer import Options, Transformer
@@ -48,6 +49,7 @@ def export_llm(config: Any, overrides: Iterable[str] = ()) -> LlmExport:
         model = Transformer(checkpoint.architecture, options)
     with torch.no_grad():
         checkpoint.fill(model, options.dtype)
+        quantize_model(chosen, model)
     model.make_state()
     model.eval().requires_grad_(False)
     return _lower(chosen, model, _constant_methods(chosen, checkpoint.architecture) | extra)
@@ -131,6 +133,8 @@ def _lower(config: LlmConfig, model: Transformer, constant_methods: dict[str, An
         config.export.output_name or f"{config.base.model_class}.pte"
     )
     program.save(path)
+    if config.debug.generate_etrecord:
+        program.get_etrecord().save(path.with_name("etrecord.bin"))
     run = ExportRun(
         name=path.stem,
         model=model,

@@ -1,7 +1,7 @@
 """From a module to an exported program with weights of few bits."""
 
 import copy
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from etlab.errors import InvalidArgumentError
 from etlab.exir.recurrent import recurrent_layers_whole
 from etlab.quantize.base import QuantizeRequest, quiet_imports
 from etlab.quantize.intx import groups  # noqa: F401  teaches torchao
+from etlab.quantize.intx.embedding import quantize_embedding
 
 with quiet_imports():
     from torchao.quantization import IntxWeightOnlyConfig, quantize_
@@ -31,7 +32,7 @@ class Scheme:
     """What becomes of linear layers and embeddings.
 
     Attributes:
-        bits: of linear weights.
+        bits: of linear weights; None keeps linear layers in float.
         group_size: columns that share a scale; None: a scale for every output channel.
         scales: how scales are found: "affine" or "hqq".
         is_dynamic: rows of activations are quantized to 8 bits at run time.
@@ -40,7 +41,7 @@ class Scheme:
         keep_float: names of modules that stay in float, with what is in them.
     """
 
-    bits: int
+    bits: int | None
     group_size: int | None
     scales: str = "affine"
     is_dynamic: bool = False
@@ -76,20 +77,36 @@ def quantize_module(model: nn.Module, scheme: Scheme) -> nn.Module:
         return isinstance(module, kind) and is_float and not around
 
     if scheme.embedding_bits is not None:
-        config = IntxWeightOnlyConfig(
-            weight_dtype=_integer(scheme.embedding_bits),
-            granularity=_granularity(scheme.embedding_group_size),
+        _quantize_embeddings(model, scheme, is_chosen)
+    if scheme.bits is not None:
+        quantize_(
+            model,
+            _linear_config(scheme, scheme.bits),
+            lambda module, name: is_chosen(nn.Linear, module, name),
         )
-        quantize_(model, config, lambda module, name: is_chosen(nn.Embedding, module, name))
-    quantize_(
-        model, _linear_config(scheme), lambda module, name: is_chosen(nn.Linear, module, name)
-    )
     return model
 
 
-def _linear_config(scheme: Scheme) -> Any:
+def _quantize_embeddings(
+    model: nn.Module, scheme: Scheme, is_chosen: Callable[[type, nn.Module, str], bool]
+) -> None:
+    bits, group_size = scheme.embedding_bits, scheme.embedding_group_size
+    assert bits is not None
+    config = IntxWeightOnlyConfig(
+        weight_dtype=_integer(bits),
+        granularity=_granularity(group_size),
+        intx_choose_qparams_algorithm=_ALGORITHMS[scheme.scales],
+    )
+    for name, module in list(model.named_modules()):
+        if isinstance(module, nn.Embedding) and is_chosen(nn.Embedding, module, name):
+            quantized = quantize_embedding(module, config, bits, group_size)
+            parent, _, own = name.rpartition(".")
+            model.get_submodule(parent).register_module(own, quantized)
+
+
+def _linear_config(scheme: Scheme, bits: int) -> Any:
     options = {
-        "weight_dtype": _integer(scheme.bits),
+        "weight_dtype": _integer(bits),
         "intx_choose_qparams_algorithm": _ALGORITHMS[scheme.scales],
     }
     granularity = _granularity(scheme.group_size)
