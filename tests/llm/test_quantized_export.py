@@ -115,12 +115,10 @@ def test_groups_that_do_not_divide_are_filled_up_with_a_warning(tmp_path: Path) 
         (["quantization.qmode=9w"], InvalidArgumentError, "expected one of 8da4w"),
         (["quantization.qmode=torchao:8da4w"], NotSupportedError, "quantization.qmode"),
         (["quantization.embedding_quantize=3,32"], InvalidArgumentError, "2, 4 or 8 bits"),
-        (["quantization.embedding_quantize=4"], InvalidArgumentError, "two numbers as in '4,32'"),
+        (["quantization.embedding_quantize=4,x"], InvalidArgumentError, "two numbers as in '4,32'"),
         (["quantization.group_size=-1"], InvalidArgumentError, "0 or more"),
     ],
 )
-def test_a_quantization_that_does_not_fit_is_named(
-    words: list[str], kind: type, said: str
-) -> None:
+def test_a_quantization_that_does_not_fit_is_named(words: list[str], kind: type, said: str) -> None:
     with pytest.raises(kind, match=said):
         read_config(None, words)

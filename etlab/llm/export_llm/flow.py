@@ -149,6 +149,8 @@ def _lower(config: LlmConfig, model: Transformer, constant_methods: dict[str, An
         seconds={},
         notes=(),
     )
+    if config.debug.verbose:
+        print(run.delegation())
     return LlmExport(path, config, model.architecture, run)
 
 
