@@ -7,8 +7,10 @@ from the page where it has them and stay legible where it does not.
 
 import base64
 import html
+import importlib
 import zlib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 # Okabe and Ito's colours, told apart by every kind of colour vision.
 CATEGORY_COLOURS = (
@@ -155,3 +157,18 @@ def text_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in cells
     )
+
+
+def view_of(report: Any, name: str, **options: Any) -> Any:
+    """The view called `name` of a report, found among `etlab.widgets`."""
+    return importlib.import_module("etlab.widgets").find_view(name)(report, **options)
+
+
+def show_view(report: Any) -> None:
+    """Display a report: in a notebook its `widget()` and the picture that stays, else one line."""
+    from IPython.core.getipython import get_ipython
+
+    if hasattr(get_ipython(), "kernel"):
+        report.widget()._ipython_display_()
+    else:
+        print(repr(report))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from etlab import display
 from etlab.inspect.table import Table
 
 if TYPE_CHECKING:
@@ -302,6 +303,10 @@ class DelegationReport:
         from etlab.inspect.why import why
 
         return why(self, subject)
+
+    def widget(self, **options: Any) -> Any:
+        """A `DelegationView` of this report; see there for the options."""
+        return display.view_of(self, "DelegationView", **options)
 
     def to_dataframe(self) -> "pandas.DataFrame":
         """One row a call: who runs it, what it costs, and the reason where it stayed."""

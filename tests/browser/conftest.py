@@ -1,3 +1,4 @@
+import importlib.util
 import json
 import shutil
 import socket
@@ -6,10 +7,12 @@ import sys
 import time
 import urllib.parse
 import urllib.request
+from pathlib import Path
 
 import nbformat
 import pytest
 
+SECONDS = 120_000  # milliseconds that a slow machine may take for one step
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
     "--headless",
@@ -49,6 +52,60 @@ def foreign_requests():
         return found
 
     return watch
+
+
+@pytest.fixture
+def open_view(chromium, foreign_requests, tmp_path):
+    """A function that opens a view as a page; at the end nothing may have gone wrong in it."""
+    pages, problems = [], []
+
+    def opened(view, **options):
+        file = tmp_path / "view.html"
+        file.write_text(view.to_html())
+        page = chromium.new_page(**{"viewport": {"width": 1200, "height": 700}, **options})
+        pages.append(page)
+        page.set_default_timeout(SECONDS)
+        problems.append(foreign_requests(page))
+        page.on("console", lambda message: problems.append([message.text]))
+        page.on("pageerror", lambda error: problems.append([str(error)]))
+        page.goto(file.as_uri())
+        page.locator(".etlab-view[data-ready]").wait_for()
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert [one for found in problems for one in found] == []
+
+
+@pytest.fixture
+def barriers():
+    """A function that tells what axe-core finds wrong in a page: rule and element."""
+    spec = importlib.util.find_spec("axe_playwright_python")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs the package axe-playwright-python")
+    script = (Path(spec.origin).parent / "axe.min.js").read_text()
+
+    def found(page):
+        page.evaluate(script)
+        report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [(one["id"], one["nodes"][0]["html"]) for one in report["violations"]]
+
+    return found
+
+
+@pytest.fixture
+def wait_until():
+    """Wait for a truth in a page, whose policy forbids what playwright itself would do."""
+
+    def wait(page, expression):
+        for _ in range(600):
+            if page.evaluate(expression):
+                return
+            page.wait_for_timeout(100)
+        raise AssertionError(f"it never came true: {expression}")
+
+    return wait
 
 
 @pytest.fixture(scope="module")
