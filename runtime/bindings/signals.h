@@ -3,11 +3,12 @@
 #include <pybind11/pybind11.h>
 #include <pythread.h>
 
-#include <chrono>
+#include <cstdint>
 #include <optional>
 
 #include "runtime/core/context.h"
 #include "runtime/core/error.h"
+#include "runtime/core/ticks.h"
 
 namespace etlab {
 
@@ -25,9 +26,9 @@ class SignalPoller : public Poller {
 
   bool poll() override {
     if (raised_) return true;
-    const auto now = Clock::now();
+    const int64_t now = ticks();
     if (now < next_) return false;
-    next_ = now + kPeriod;
+    next_ = now + period();
     pybind11::gil_scoped_acquire acquire;
     if (PyErr_CheckSignals() != 0) raised_.emplace();
     return raised_.has_value();
@@ -40,10 +41,15 @@ class SignalPoller : public Poller {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr auto kPeriod = std::chrono::milliseconds(40);
+  static constexpr int64_t kPeriodNanoseconds = 40'000'000;
 
-  Clock::time_point next_ = Clock::now() + kPeriod;
+  // About so many: the scale is that of the time since the first program was loaded.
+  static int64_t period() {
+    static const int64_t ticks = TickScale::now().ticks_in(kPeriodNanoseconds);
+    return ticks;
+  }
+
+  int64_t next_ = ticks() + period();
   std::optional<pybind11::error_already_set> raised_;
 };
 

@@ -41,12 +41,12 @@ py::tuple tuple_of(const std::vector<T>& numbers) {
   return result;
 }
 
-// The nodes of the runs that stand before `end`, from `node` and `value` on.
-py::list describe_nodes(const RunTrace& run, size_t end, size_t& node, size_t& value,
-                        const py::object& allocate) {
+// The nodes of the run that stand before `end`, from `node` and `value` on.
+py::list describe_nodes(const RunTrace& run, const std::vector<RunTrace::Node>& all, size_t end,
+                        size_t& node, size_t& value, const py::object& allocate) {
   py::list nodes;
   for (; node < end; ++node) {
-    const RunTrace::Node& one = run.nodes()[node];
+    const RunTrace::Node& one = all[node];
     py::list values;
     for (; value < one.values_end; ++value) {
       const RunTrace::NodeValue& item = run.node_values()[value];
@@ -67,6 +67,7 @@ py::tuple describe_run(const Trace& trace, size_t index, const py::object& alloc
   ETLAB_CHECK(index < trace.runs.size(), kInvalidArgument, "trace: no run ", index, ", there are ",
               trace.runs.size());
   const RunTrace& run = *trace.runs[index];
+  const std::vector<RunTrace::Node> nodes = run.nodes();
   py::list events;
   size_t node = 0;
   size_t node_value = 0;
@@ -77,7 +78,8 @@ py::tuple describe_run(const Trace& trace, size_t index, const py::object& alloc
       results.append(result(run, run.results()[next_result], allocate));
     }
     events.append(py::make_tuple(event.instruction, event.begin, event.end, results,
-                                 describe_nodes(run, event.nodes_end, node, node_value, allocate)));
+                                 describe_nodes(run, nodes, event.nodes_end, node, node_value,
+                                                allocate)));
   }
   py::list outputs;
   for (; next_result < run.results().size(); ++next_result) {

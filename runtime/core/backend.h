@@ -59,7 +59,7 @@ struct NodeResult {
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
-  // Times in nanoseconds of a steady clock.
+  // Times in ticks (ticks.h).
   virtual void on_node(const DelegateNode& node, int64_t begin, int64_t end) = 0;
   // Whether the node that just ran is to hand out its results, which it then does before on_node.
   virtual bool wants_results() const { return false; }

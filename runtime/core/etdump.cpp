@@ -134,13 +134,15 @@ class Writer {
     tensors_.resize((tensors_.size() + kAlignment - 1) / kAlignment * kAlignment);
     base_ = tensors_.size();
     tensors_.insert(tensors_.end(), run.bytes().begin(), run.bytes().end());
+    const std::vector<RunTrace::Node> nodes = run.nodes();
     size_t node = 0;
     size_t result = 0;
     for (const RunTrace::Event& event : run.events()) {
       const InstructionInfo& instruction = meta.instructions.at(event.instruction);
       const int id = static_cast<int>(event.instruction);
       const auto known = orders.find(event.instruction);
-      add_nodes(run, node, event.nodes_end, id, known == orders.end() ? nullptr : &known->second);
+      add_nodes(run, nodes, node, event.nodes_end, id,
+                known == orders.end() ? nullptr : &known->second);
       node = event.nodes_end;
       const bool is_own = has_own_event(instruction);
       for (; result < event.results_end; ++result) {
@@ -158,18 +160,19 @@ class Writer {
     end_block("Execute", run.bundled_input_index());
   }
 
-  void add_nodes(const RunTrace& run, size_t begin, size_t end, int instruction,
+  void add_nodes(const RunTrace& run, const std::vector<RunTrace::Node>& nodes, size_t begin,
+                 size_t end, int instruction,
                  const std::map<uint32_t, std::vector<size_t>>* orders) {
     std::unordered_map<std::string, int> counts;
     for (size_t i = begin; i < end; ++i) {
-      const RunTrace::Node& node = run.nodes()[i];
+      const RunTrace::Node& node = nodes[i];
       std::string name = run.name_of(node);
       if (node.debug_handle != 0 && node.debug_handle != kNoDebugHandle) {
         name += concat(" [", node.debug_handle, "]");
       }
       const int number = ++counts[name];
       if (number > 1) name += concat(" (", number, ")");
-      const size_t first_value = i == 0 ? 0 : run.nodes()[i - 1].values_end;
+      const size_t first_value = i == 0 ? 0 : nodes[i - 1].values_end;
       for (size_t k = first_value; orders != nullptr && k < node.values_end; ++k) {
         const RunTrace::NodeValue& value = run.node_values()[k];
         const auto order = orders->find(value.value);

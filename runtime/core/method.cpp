@@ -9,6 +9,7 @@
 #include "runtime/core/error.h"
 #include "runtime/core/heap_bytes.h"
 #include "runtime/core/method_meta.h"
+#include "runtime/core/ticks.h"
 #include "runtime/schema/program_generated.h"
 
 namespace etlab {
@@ -18,15 +19,10 @@ namespace {
 // What a context remembers of its temporary memory, on the heap.
 constexpr size_t kTemporaryTable = 2 * (sizeof(void*) + sizeof(size_t));
 constexpr auto kPollPeriod = std::chrono::milliseconds(20);
+constexpr int64_t kPollNanoseconds = 1'000'000;  // between short instructions
 
 // Of the runs that are under way in this thread: one, unless a kernel runs another method.
 thread_local std::vector<const std::timed_mutex*> held_turns;
-
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string join(const std::vector<std::string>& names) {
   std::string text;
@@ -49,11 +45,13 @@ std::pair<size_t, size_t> delegate_arity(const schema::ExecutionPlan& plan, size
 }  // namespace
 
 std::unique_ptr<Method> Method::load(const Program& program, std::string_view name) {
-  const int64_t begin = now();
+  TickScale::now();  // the first one begins to measure
+  const int64_t begin = steady_nanoseconds();
   const schema::ExecutionPlan& plan = program.plan(name);
-  const int64_t prepare = now();
+  const int64_t prepare = steady_nanoseconds();
   std::unique_ptr<Method> method(new Method(program, plan));
-  method->load_times_ = {begin, prepare, now()};
+  method->load_times_ = {begin, prepare, steady_nanoseconds()};
+  method->poll_ticks_ = TickScale::now().ticks_in(kPollNanoseconds);
   return method;
 }
 
@@ -235,30 +233,33 @@ class ObservedDelegate {
 }  // namespace
 
 void Method::execute(const RunOptions& options) {
+  InstructionObserver* const observer = options.observer;
+  const bool is_timed = observer != nullptr || options.poller != nullptr;
   uint64_t left = options.most_instructions;
-  const int64_t started = options.observer == nullptr ? 0 : now();
+  const int64_t started = is_timed ? ticks() : 0;
+  int64_t time = started;
+  int64_t next_poll = started;
   size_t index = 0;
   try {
     while (index < instructions_.size()) {
       ETLAB_CHECK(left-- > 0, kInvalidProgram, "the run did not end after ",
                   options.most_instructions, " instructions");
-      context_.check_interrupted();
+      if (time >= next_poll || context_.is_interrupted()) {
+        context_.check_interrupted();
+        next_poll = time + poll_ticks_;
+      }
       if (watch_ != nullptr) watch_->before(index);
-      if (options.observer != nullptr) options.observer->before_instruction(index);
-      const int64_t begin = options.observer == nullptr ? 0 : now();
-      const ObservedDelegate observed(instructions_[index].kind == Instruction::Kind::kDelegate
-                                          ? instructions_[index].delegate
-                                          : nullptr,
-                                      options.observer);
-      const size_t next = step(index);
-      if (options.observer != nullptr) {
-        options.observer->on_instruction(index, begin, now(), instructions_[index].arguments);
+      const int64_t begin = time;
+      const size_t next = step(index, observer);
+      if (is_timed) time = ticks();
+      if (observer != nullptr) {
+        time = observer->on_instruction(index, begin, time, instructions_[index].arguments);
       }
       if (watch_ != nullptr) watch_->after(index, next);
       index = next;
     }
-    if (options.observer != nullptr) {
-      options.observer->on_end(started, now(), {outputs_.data(), outputs_.size()});
+    if (observer != nullptr) {
+      observer->on_end(started, time, {outputs_.data(), outputs_.size()});
     }
   } catch (...) {
     context_.reset();
@@ -267,7 +268,7 @@ void Method::execute(const RunOptions& options) {
 }
 
 // Runs one instruction and returns the next one's index.
-size_t Method::step(size_t index) {
+size_t Method::step(size_t index, InstructionObserver* observer) {
   const Instruction& instruction = instructions_[index];
   switch (instruction.kind) {
     case Instruction::Kind::kKernel:
@@ -279,6 +280,8 @@ size_t Method::step(size_t index) {
       context_.reset();
       break;
     case Instruction::Kind::kDelegate: {
+      if (observer != nullptr) observer->before_delegate_call(index);
+      const ObservedDelegate observed(instruction.delegate, observer);
       const MemoryScope scope(delegate_memory_, MemoryKind::kOther);
       instruction.delegate->execute(context_, instruction.arguments);
       context_.reset();

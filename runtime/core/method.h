@@ -21,12 +21,14 @@
 namespace etlab {
 
 // Sees every instruction after it ran: the event-trace hook. Without one, tracing costs nothing.
+// Times are ticks (ticks.h).
 class InstructionObserver : public NodeObserver {
  public:
-  virtual void before_instruction(size_t /*instruction*/) {}
-  // Times in nanoseconds of a steady clock; `arguments` are those of a kernel or delegate call.
-  virtual void on_instruction(size_t instruction, int64_t begin, int64_t end,
-                              Span<Value* const> arguments) = 0;
+  virtual void before_delegate_call(size_t /*instruction*/) {}
+  // `arguments` are those of a kernel or delegate call. Returns from when on the next instruction's
+  // time counts: `end`, or later when looking took long.
+  virtual int64_t on_instruction(size_t instruction, int64_t begin, int64_t end,
+                                 Span<Value* const> arguments) = 0;
   // The nodes of a delegate come before its instruction.
   void on_node(const DelegateNode&, int64_t, int64_t) override {}
   // After the last instruction of a run that ended well; the times are those of all instructions.
@@ -77,6 +79,7 @@ class Method {
   bool is_delegate_call(size_t instruction) const {
     return instructions_[instruction].kind == Instruction::Kind::kDelegate;
   }
+  size_t instruction_count() const { return instructions_.size(); }
   size_t input_count() const { return binder_.count(); }
   bool can_alias_input(size_t input) const { return binder_.can_alias(input); }
   // Whether a run writes this input of the caller's.
@@ -123,7 +126,7 @@ class Method {
   };
   Turn wait_for_turn(Poller* poller);
   void execute(const RunOptions& options);
-  size_t step(size_t index);
+  size_t step(size_t index, InstructionObserver* observer);
   bool is_true(size_t value) const;
   [[noreturn]] void rethrow(size_t index) const;
   std::string place(size_t index) const;
@@ -132,6 +135,7 @@ class Method {
   SharedState& shared_state_;
   std::string name_;
   LoadTimes load_times_{};
+  int64_t poll_ticks_;  // between two looks whether a run shall go on
   mutable ValueTable values_;
   InputBinder binder_;
   std::vector<std::string> operator_names_;

@@ -28,18 +28,54 @@ RunTrace::StoredTensor store_tensor(const Tensor& tensor, std::vector<uint8_t>& 
 
 }  // namespace
 
-void RunTrace::on_instruction(size_t instruction, int64_t begin, int64_t end,
-                              Span<Value* const> arguments) {
-  if (is_kept_ && !arguments.empty()) {
-    if (method_->is_delegate_call(instruction)) {
-      for (const Value* argument : arguments) store(*argument);
-    } else if (const TensorList* list = several_results(arguments)) {
-      for (Tensor* tensor : *list) store(Value(tensor));
-    } else {
-      store(*arguments[arguments.size() - 1]);
-    }
+RunTrace::RunTrace(const Method& method, KeptResults kept)
+    : method_(&method), kept_(std::move(kept)) {
+  marks_.reserve(method.instruction_count());
+}
+
+int64_t RunTrace::on_instruction(size_t instruction, int64_t begin, int64_t end,
+                                 Span<Value* const> arguments) {
+  if (marks_.empty()) begin_ = begin;
+  marks_.push_back({end, static_cast<uint32_t>(instruction), static_cast<uint32_t>(nodes_.size())});
+  if (!kept_.has(instruction) || arguments.empty()) return end;
+  store_results(instruction, arguments);
+  stored_.push_back({marks_.size() - 1, ticks(), results_.size()});
+  return stored_.back().end;
+}
+
+void RunTrace::store_results(size_t instruction, Span<Value* const> arguments) {
+  if (method_->is_delegate_call(instruction)) {
+    for (const Value* argument : arguments) store(*argument);
+  } else if (const TensorList* list = several_results(arguments)) {
+    for (Tensor* tensor : *list) store(Value(tensor));
+  } else {
+    store(*arguments[arguments.size() - 1]);
   }
-  events_.push_back({instruction, begin, end, nodes_.size(), results_.size()});
+}
+
+std::vector<RunTrace::Event> RunTrace::events() const {
+  std::vector<Event> events;
+  events.reserve(marks_.size());
+  int64_t begin = begin_;
+  size_t results_end = 0;
+  auto stored = stored_.begin();
+  for (const Mark& mark : marks_) {
+    const bool has_stored = stored != stored_.end() && stored->mark == events.size();
+    if (has_stored) results_end = stored->results_end;
+    events.push_back({mark.instruction, scale_.nanoseconds(begin), scale_.nanoseconds(mark.end),
+                      mark.nodes_end, results_end});
+    begin = has_stored ? (stored++)->end : mark.end;
+  }
+  return events;
+}
+
+std::vector<RunTrace::Node> RunTrace::nodes() const {
+  std::vector<Node> nodes = nodes_;
+  for (Node& node : nodes) {
+    node.begin = scale_.nanoseconds(node.begin);
+    node.end = scale_.nanoseconds(node.end);
+  }
+  return nodes;
 }
 
 void RunTrace::on_result(const NodeResult& result) {
@@ -56,6 +92,7 @@ void RunTrace::on_node(const DelegateNode& node, int64_t begin, int64_t end) {
 }
 
 void RunTrace::on_end(int64_t begin, int64_t end, Span<const Value* const> outputs) {
+  scale_ = TickScale::now();
   begin_ = begin;
   end_ = end;
   first_output_ = results_.size();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/core/method.h"
+#include "runtime/core/ticks.h"
 
 namespace etlab {
 
@@ -26,7 +27,7 @@ class KeptResults {
 
 // How one run went: when every instruction and every node of a delegate ran, and what they gave if
 // that is kept. Recording appends to vectors; nothing is named or converted before somebody asks.
-class RunTrace : public InstructionObserver {
+class RunTrace final : public InstructionObserver {
  public:
   struct StoredTensor {
     ScalarType type;
@@ -61,11 +62,11 @@ class RunTrace : public InstructionObserver {
   };
 
   // The method is asked only while it runs.
-  RunTrace(const Method& method, KeptResults kept) : method_(&method), kept_(std::move(kept)) {}
+  RunTrace(const Method& method, KeptResults kept);
 
-  void before_instruction(size_t instruction) override { is_kept_ = kept_.has(instruction); }
-  void on_instruction(size_t instruction, int64_t begin, int64_t end,
-                      Span<Value* const> arguments) override;
+  void before_delegate_call(size_t instruction) override { is_kept_ = kept_.has(instruction); }
+  int64_t on_instruction(size_t instruction, int64_t begin, int64_t end,
+                         Span<Value* const> arguments) override;
   bool wants_results() const override { return is_kept_; }
   void on_result(const NodeResult& result) override;
   void on_node(const DelegateNode& node, int64_t begin, int64_t end) override;
@@ -74,10 +75,11 @@ class RunTrace : public InstructionObserver {
   // Which test case of a bundled program ran; -1 for none.
   int bundled_input_index() const { return bundled_input_index_; }
   void set_bundled_input_index(int index) { bundled_input_index_ = index; }
-  int64_t begin() const { return begin_; }
-  int64_t end() const { return end_; }
-  const std::vector<Event>& events() const { return events_; }
-  const std::vector<Node>& nodes() const { return nodes_; }
+  int64_t begin() const { return scale_.nanoseconds(begin_); }
+  int64_t end() const { return scale_.nanoseconds(end_); }
+  // Made anew by each call.
+  std::vector<Event> events() const;
+  std::vector<Node> nodes() const;
   const std::string& name_of(const Node& node) const { return names_[node.name]; }
   // What instructions gave: of a kernel what it returned, several results one by one; of a delegate
   // its inputs, then its outputs.
@@ -89,16 +91,31 @@ class RunTrace : public InstructionObserver {
   Span<const uint8_t> node_bytes() const { return {node_bytes_.data(), node_bytes_.size()}; }
 
  private:
+  // An instruction. Small, since a run of short ones is measured by what writing them costs.
+  struct Mark {
+    int64_t end;  // the next one begins here, unless results were stored
+    uint32_t instruction;
+    uint32_t nodes_end;
+  };
+  // An instruction whose results were stored.
+  struct Storing {
+    size_t mark;
+    int64_t end;  // the next instruction's begin
+    size_t results_end;
+  };
+  void store_results(size_t instruction, Span<Value* const> arguments);
   void store(const Value& value);
 
   const Method* method_;
   KeptResults kept_;
-  bool is_kept_ = false;  // of the instruction that runs
+  bool is_kept_ = false;  // of the delegate call that runs
   int bundled_input_index_ = -1;
-  int64_t begin_ = 0;
+  int64_t begin_ = 0;  // ticks, as in the next two
   int64_t end_ = 0;
-  std::vector<Event> events_;
+  std::vector<Mark> marks_;
   std::vector<Node> nodes_;
+  TickScale scale_;
+  std::vector<Storing> stored_;
   std::vector<std::string> names_;  // each kind of node once
   std::vector<Stored> results_;
   size_t first_output_ = 0;

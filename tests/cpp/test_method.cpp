@@ -211,11 +211,12 @@ ETLAB_TEST(too_few_arguments_are_an_error) {
 ETLAB_TEST(observer_sees_instructions_with_times) {
   class Recorder : public InstructionObserver {
    public:
-    void on_instruction(size_t instruction, int64_t begin, int64_t end,
-                        Span<Value* const> arguments) override {
+    int64_t on_instruction(size_t instruction, int64_t begin, int64_t end,
+                           Span<Value* const> arguments) override {
       CHECK(end >= begin);
       CHECK(arguments.size() >= 3);
       seen.push_back(instruction);
+      return end;
     }
     std::vector<size_t> seen;
   };

@@ -42,8 +42,9 @@ class Progress : public InstructionObserver, public Poller {
     has_begun = true;
     return false;
   }
-  void on_instruction(size_t, int64_t, int64_t, Span<Value* const>) override {
+  int64_t on_instruction(size_t, int64_t, int64_t end, Span<Value* const>) override {
     has_done_one = true;
+    return end;
   }
   ~Progress() override {
     statistics().runs += has_begun ? 1 : 0;

@@ -1,12 +1,12 @@
 #include "backends/xnnpack/runtime/subgraph.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "backends/xnnpack/runtime/arena_plan.h"
 #include "backends/xnnpack/runtime/fold_borders.h"
 #include "backends/xnnpack/runtime/node_results.h"
 #include "runtime/core/checked.h"
+#include "runtime/core/ticks.h"
 
 namespace etlab {
 
@@ -15,12 +15,6 @@ namespace {
 constexpr size_t kAlignment = 64;
 // Kernels may read one vector beyond what they need.
 constexpr size_t kSpareBytes = 64;
-
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 size_t round_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -211,9 +205,9 @@ void Subgraph::run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* 
   const RunContext run{context, {operands_.data(), operands_.size()}, scratch_.data()};
   for (const Step& step : steps_) {
     context.check_interrupted();
-    const int64_t begin = observer == nullptr ? 0 : now();
+    const int64_t begin = observer == nullptr ? 0 : ticks();
     step.run->run(run);
-    if (observer != nullptr) report(*observer, step, begin, now());
+    if (observer != nullptr) report(*observer, step, begin, ticks());
   }
 }
 
