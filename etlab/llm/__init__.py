@@ -3,12 +3,14 @@
 path = etlab.llm.export_llm({"base": {...}, "model": {...}, ...})
 """
 
+from etlab.llm.chat import Chat
 from etlab.llm.export_llm import export_llm
 from etlab.llm.runner import Generation, GenerationConfig, Runner, Stats
 from etlab.llm.text_llm_runner import TextLLMRunner
 from etlab.llm.tokenizers import load_tokenizer
 
 __all__ = [
+    "Chat",
     "Generation",
     "GenerationConfig",
     "Runner",

@@ -62,6 +62,12 @@ class Runner:
         memory_map: map the program's file instead of reading it, so that its pages can be shared
             and dropped; it must not be rewritten in place while it is in use.
 
+    Attributes:
+        program: the loaded program.
+        tokenizer: of its texts, if there is one.
+        model: what the program says of its model.
+        conversation: the `Chat` that `%%etchat` goes on with, if there is one.
+
     Raises:
         InvalidProgramError: the program is none, or no language model; the message says what lacks.
         NotFoundError: a file is not there.
@@ -94,6 +100,7 @@ class Runner:
         self._loading = (started * 1000, time.time() * 1000)
 
     def _begin_session(self) -> None:
+        self.conversation: Any = None
         self._session = _native.LlmSession.load(self.program._native)
         facts = self._session.model
         lists: dict[str, Any] = {key: tuple(facts.pop(key)) for key in ("bos_ids", "eos_ids")}
@@ -201,7 +208,7 @@ class Runner:
         if not isinstance(prompt, str):
             return [int(token) for token in prompt]
         config = config or GenerationConfig()
-        tokenizer = self._need_tokenizer()
+        tokenizer = self.need_tokenizer()
         tokens = tokenizer.encode(prompt, has_special=has_special)
         bos = [tokenizer.bos_id] if tokenizer.bos_id is not None else list(self.model.bos_ids)
         begins = config.num_bos or int(tokenizer.adds_bos and tokens[:1] != bos)
@@ -210,7 +217,12 @@ class Runner:
         _check_has("num_eos", config.num_eos, ends)
         return [*(bos * begins), *tokens, *(ends * config.num_eos)]
 
-    def _need_tokenizer(self) -> Tokenizer:
+    def need_tokenizer(self) -> Tokenizer:
+        """The tokenizer.
+
+        Raises:
+            NotSupportedError: there is none.
+        """
         if self.tokenizer is None:
             raise NotSupportedError(
                 "this runner has no tokenizer, so it takes and gives tokens only: give it one,"

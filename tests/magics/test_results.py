@@ -23,7 +23,7 @@ def printed(shell, capsys, magic, line):
 
 def test_every_magic_has_help_and_prints_code(session):
     kinds = session.magics_manager.magics
-    assert len(magic_names()) == 12
+    assert len(magic_names()) == 13
     for name in magic_names():
         function = kinds["line"].get(name) or kinds["cell"].get(name)
         assert "--print-code" in function.__doc__
