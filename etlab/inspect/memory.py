@@ -11,6 +11,16 @@ from etlab.errors import AccessError, InvalidArgumentError
 from etlab.exir.provenance import short_operator
 from etlab.inspect.memory_advice import Advice, advice_on
 from etlab.inspect.memory_picture import Box, draw_svg
+from etlab.inspect.memory_text import (
+    ADVICE,
+    ARENAS,
+    PEAK,
+    advice_rows,
+    arena_rows,
+    as_text,
+    peak_caption,
+    peak_rows,
+)
 from etlab.inspect.memory_what_if import WhatIfTable, what_if
 from etlab.inspect.table import Table
 
@@ -191,7 +201,7 @@ class MemoryReport:
         axes.set_ylim(0, max(self.peak * unit * 1.08, 1))
         axes.set_xlabel("step")
         axes.set_ylabel("offset (KiB)")
-        axes.set_title(f"{self.model}: {self._summary()}", fontsize=10)
+        axes.set_title(f"{self.model}: {self.summary()}", fontsize=10)
         legend = {label: colour for colour, label in colours.values()}
         axes.legend(
             handles=[Patch(color=colour, label=label) for label, colour in legend.items()],
@@ -204,7 +214,8 @@ class MemoryReport:
         name = self.plan.steps[self.peak_step] if self.plan.steps else ""
         return f"step {self.peak_step}, {short_operator(name)}"
 
-    def _summary(self) -> str:
+    def summary(self) -> str:
+        """Peak, lower bound and fragmentation in one line."""
         return (
             f"peak {display.format_bytes(self.peak)}, lower bound "
             f"{display.format_bytes(self.lower_bound)}, fragmentation {self.fragmentation:.1%}"
@@ -214,73 +225,37 @@ class MemoryReport:
         """One line."""
         return (
             f"MemoryReport({self.model}: {len(self.plan.tensors)} tensors over "
-            f"{len(self.plan.steps)} steps, {self._summary()})"
+            f"{len(self.plan.steps)} steps, {self.summary()})"
         )
+
+    def __str__(self) -> str:
+        """The report as text."""
+        return as_text(self)
 
     def _repr_html_(self) -> str:
         parts = [
             display.svg_image(
-                self.to_svg(), alternative=f"memory plan of {self.model}: {self._summary()}"
+                self.to_svg(), alternative=f"memory plan of {self.model}: {self.summary()}"
             )
         ]
         if len(self.arenas) > 1:
-            parts.append(self._arena_table())
-        parts.append(self._peak_table())
-        if advice := self.advice:
-            rows = [[one.tensor, f"{one.saves:,}", one.text] for one in advice[:6]]
+            caption = f"memories; {len(self.spilled)} tensors spilled from the first"
             parts.append(
-                display.table(
-                    ["tensor", "saves", "what to do"],
-                    rows,
-                    numeric=["saves"],
-                    caption="what would lower the peak: bytes of each change alone",
-                )
+                display.table(ARENAS, arena_rows(self), numeric=ARENAS[1:], caption=caption)
             )
+        parts.append(
+            display.table(PEAK, peak_rows(self), numeric=["bytes"], caption=peak_caption(self))
+        )
+        if rows := advice_rows(self):
+            caption = "what would lower the peak: bytes of each change alone"
+            parts.append(display.table(ADVICE, rows, numeric=["saves"], caption=caption))
         if self.plan.tensors and len(self.plan.tensors) <= _MOST_TRIED:
             parts.append(display.details("with other planners", self.what_if()._repr_html_()))
         return display.card(
             f"Memory plan of {self.model}",
             *parts,
-            subtitle=f"{self._summary()}; planner {self.plan.planner}",
+            subtitle=f"{self.summary()}; planner {self.plan.planner}",
         )
-
-    def _peak_table(self) -> str:
-        step = self.peak_step
-        alive = sorted(self.at(step), key=lambda one: (-one.nbytes, one.name))
-        rows: list[list[Any]] = [
-            [
-                one.name,
-                short_operator(one.operator),
-                one.module or "",
-                f"{one.nbytes:,}",
-                f"{one.first_use} to {one.last_use}",
-            ]
-            for one in alive[:8]
-        ]
-        name = self.plan.steps[step] if self.plan.steps else ""
-        return display.table(
-            ["tensor", "operator", "module", "bytes", "steps"],
-            rows,
-            numeric=["bytes"],
-            caption=f"alive at the peak, step {step} ({name}): the largest of {len(alive)}",
-        )
-
-    def _arena_table(self) -> str:
-        total = sum(arena.traffic for arena in self.arenas) or 1
-        rows = [
-            [
-                arena.name,
-                f"{arena.nbytes:,}",
-                "" if arena.capacity is None else f"{arena.capacity:,}",
-                f"{arena.lower_bound:,}",
-                str(arena.tensors),
-                f"{arena.traffic / total:.1%}",
-            ]
-            for arena in self.arenas
-        ]
-        columns = ["memory", "bytes", "capacity", "lower bound", "tensors", "traffic"]
-        caption = f"memories; {len(self.spilled)} tensors spilled from the first"
-        return display.table(columns, rows, numeric=columns[1:], caption=caption)
 
 
 def report_memory(

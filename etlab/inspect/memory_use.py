@@ -1,7 +1,7 @@
 """The memory that a method takes, planned and real: every term of the total."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
@@ -50,16 +50,25 @@ class MemoryUse:
         model: name of the model.
         plan: what was planned.
         taken: what the runtime took, after a run.
+        files: bytes of the program's files by name: the .pte file, and the .ptd files with what it
+            keeps outside. A device holds them beside the total, in memory or in flash; the methods
+            of a program share them.
     """
 
     model: str
     plan: "MemoryPlan"
     taken: "MethodMemory"
+    files: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
-        """Bytes that the runtime took."""
+        """Bytes that the runtime took beside the files."""
         return self.taken.total
+
+    @property
+    def total_with_files(self) -> int:
+        """Bytes that the runtime took, with the program's files held in memory."""
+        return self.total + sum(self.files.values())
 
     @property
     def terms(self) -> tuple[MemoryTerm, ...]:
@@ -94,7 +103,7 @@ class MemoryUse:
     def __repr__(self) -> str:
         """A table of the terms, and the total."""
         rows = [[term.name, f"{term.nbytes:,}", term.note] for term in self.terms]
-        rows.append(["total", f"{self.total:,}", ""])
+        rows += [[name, f"{nbytes:,}", note] for name, nbytes, note in self._sums()]
         return f"MemoryUse({self.model})\n" + display.text_table(["memory", "bytes", "of"], rows)
 
     def _repr_html_(self) -> str:
@@ -107,13 +116,19 @@ class MemoryUse:
             ]
             for term in self.terms
         ]
-        rows.append(["total", f"{self.total:,}", "", ""])
+        rows += [[name, f"{nbytes:,}", "", note] for name, nbytes, note in self._sums()]
         return display.card(
             f"Memory of {self.model}, method {self.plan.method}",
             display.table(["memory", "bytes", "planned", "of"], rows, numeric=["bytes", "planned"]),
-            subtitle="what the native runtime took; weights in the file and bookkeeping of"
-            " delegates come on top",
+            subtitle="what the native runtime took; bookkeeping of delegates comes on top",
         )
+
+    def _sums(self) -> list[tuple[str, int, str]]:
+        """The total, the files, and both together."""
+        note = "weights and program, read or mapped"
+        files = [(name, nbytes, note) for name, nbytes in self.files.items()]
+        both = [("total with files", self.total_with_files, "")] if files else []
+        return [("total", self.total, ""), *files, *both]
 
 
 def measure_memory(run: "ExportRun", inputs: Sequence[Any], method: str) -> MemoryUse:
@@ -129,4 +144,6 @@ def measure_memory(run: "ExportRun", inputs: Sequence[Any], method: str) -> Memo
     """
     loaded = run.file.program.new_method(method, check_memory=False)
     loaded.execute(list(inputs))
-    return MemoryUse(run.name, run.program.memory_plan(method), loaded.memory())
+    files = {run.file.name: len(run.file.data)}
+    files |= {name: len(data) for name, data in run.file.tensor_data.items()}
+    return MemoryUse(run.name, run.program.memory_plan(method), loaded.memory(), files)

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from etlab.exir.edge import EdgeGraph
 
 
+_KINDS = ("part", "bytes", "share")
+_LARGEST = ("kind", "name", "dtype", "shape", "bytes")
+_MOST_PARTS = 12
+
+
 @dataclass(frozen=True, slots=True)
 class SizeEntry:
     """One part of a file.
@@ -94,19 +99,31 @@ class SizeReport:
         )
         return f"SizeReport({self.title}: {display.format_bytes(self.total)}: {parts})"
 
+    def __str__(self) -> str:
+        """The report as text: bytes by kind, and the largest parts."""
+        parts = [f"Size of {self.title}: {self.total:,} bytes"]
+        parts += ["", display.text_table(_KINDS, self._kind_rows())]
+        parts += ["", "largest parts", display.text_table(_LARGEST, self._largest_rows())]
+        return "\n".join(parts)
+
     def _repr_html_(self) -> str:
-        kinds = [[kind, f"{n:,}", f"{n / self.total:.1%}"] for kind, n in self.by_kind.items()]
-        largest = [
-            [one.kind, one.name, one.dtype, " x ".join(map(str, one.shape)), f"{one.nbytes:,}"]
-            for one in self.entries[:12]
-        ]
-        columns = ["kind", "name", "dtype", "shape", "bytes"]
+        largest = display.table(_LARGEST, self._largest_rows(), numeric=["bytes"])
         return display.card(
             f"Size of {self.title}",
-            display.table(["part", "bytes", "share"], kinds, numeric=["bytes", "share"]),
-            display.details("largest parts", display.table(columns, largest, numeric=["bytes"])),
+            display.table(_KINDS, self._kind_rows(), numeric=["bytes", "share"]),
+            display.details("largest parts", largest),
             subtitle=f"{self.total:,} bytes",
         )
+
+    def _kind_rows(self) -> list[tuple[str, ...]]:
+        total = max(self.total, 1)
+        return [(kind, f"{n:,}", f"{n / total:.1%}") for kind, n in self.by_kind.items()]
+
+    def _largest_rows(self) -> list[tuple[str, ...]]:
+        return [
+            (one.kind, one.name, one.dtype, " x ".join(map(str, one.shape)), f"{one.nbytes:,}")
+            for one in self.entries[:_MOST_PARTS]
+        ]
 
 
 def size_report(

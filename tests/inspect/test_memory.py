@@ -52,6 +52,16 @@ def test_arenas_stand_on_top_of_each_other():
     assert [box.bottom for box in both.boxes()] == [0, 80]
 
 
+def test_text_says_who_is_alive_at_the_peak(toy):
+    text = str(toy)
+    assert toy.summary() in text
+    assert "alive at the peak, step 1 (step 1): the largest of 2" in text
+    both = report(
+        tensor(0, 64, 0, 0, 1), tensor(1, 32, 16, 0, 1, memory_id=2), arenas={1: 64, 2: 48}
+    )
+    assert "lower bound" in str(both)
+
+
 def test_table_frame_and_picture_agree(toy):
     page = toy._repr_html_()
     frame = toy.to_dataframe()
@@ -79,6 +89,7 @@ def test_empty_plan_is_drawn():
     nothing = MemoryReport("toy", MemoryPlan("forward", (), {}, 16, (), "greedy"))
     assert "<svg" in nothing.to_svg()
     assert "peak 0 B" in nothing._repr_html_()
+    assert "peak 0 B" in str(nothing)
     assert nothing.to_dataframe().empty
 
 

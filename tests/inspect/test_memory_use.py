@@ -154,6 +154,22 @@ def test_methods_that_share_weights_count_them_each() -> None:
     assert second.memory().packed_weights == shared
 
 
+def test_files_stand_beside_the_total() -> None:
+    config = ExecutorchBackendConfig(external_constants=True)
+    run = etlab.export(Network().eval(), (_picture(),), backend_config=config)
+    use = run.memory()
+    (outside,) = run.file.tensor_data.values()
+    assert use.files == {
+        run.file.name: len(run.file.data),
+        **{name: len(data) for name, data in run.file.tensor_data.items()},
+    }
+    assert len(outside) > 4 * (3 * 32 * 9 + 32 * 9 + 32 * 10)  # the weights
+    assert use.total_with_files == use.total + len(run.file.data) + len(outside)
+    for text in (repr(use), use._repr_html_()):
+        assert f"{use.total_with_files:,}" in text
+        assert f"{len(outside):,}" in text
+
+
 def test_frame_text_and_page_agree() -> None:
     use = _export("delegated").memory()
     frame = use.to_dataframe()
