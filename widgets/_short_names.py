@@ -21,7 +21,7 @@ _KEYWORDS = set(
     """async await break case catch class const continue default delete do else export extends false
     finally for function get if import in instanceof let new null of return set static super switch
     this throw true try typeof undefined var void while yield arguments eval""".split()  # noqa: SIM905
-)
+) | {"document", "window"}  # a variable of this name elsewhere must not take the page's own along
 
 
 def with_short_names(tokens: list[Token]) -> list[Token]:

@@ -1,6 +1,5 @@
 """A graph as tables: nodes, the values that flow between them, and the tree they stand in."""
 
-import importlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -197,13 +196,8 @@ class GraphData:
 
     def widget(self, **options: Any) -> Any:
         """A `GraphView` of this graph; see there for the options."""
-        return importlib.import_module("etlab.widgets").find_view("GraphView")(self, **options)
+        return display.view_of(self, "GraphView", **options)
 
     def _ipython_display_(self) -> None:
         """In a notebook the live view (and its picture, which stays); elsewhere one line."""
-        from IPython.core.getipython import get_ipython
-
-        if hasattr(get_ipython(), "kernel"):
-            self.widget()._ipython_display_()
-        else:
-            print(repr(self))
+        display.show_view(self)

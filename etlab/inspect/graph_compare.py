@@ -1,6 +1,5 @@
 """Graphs side by side: which nodes belong together, and what was added, removed and changed."""
 
-import importlib
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -97,7 +96,7 @@ class GraphComparison:
 
     def widget(self, **options: Any) -> Any:
         """A `CompareView` of this comparison; see there for the options."""
-        return importlib.import_module("etlab.widgets").find_view("CompareView")(self, **options)
+        return display.view_of(self, "CompareView", **options)
 
     def __repr__(self) -> str:
         """One line."""
@@ -129,12 +128,7 @@ class GraphComparison:
 
     def _ipython_display_(self) -> None:
         """In a notebook the live view (and its picture, which stays); elsewhere one line."""
-        from IPython.core.getipython import get_ipython
-
-        if hasattr(get_ipython(), "kernel"):
-            self.widget()._ipython_display_()
-        else:
-            print(repr(self))
+        display.show_view(self)
 
 
 def compare(*sources: Any, stages: Sequence[str] | None = None) -> GraphComparison:

@@ -1,6 +1,5 @@
 """What the compiler's passes do to a graph, one after the other."""
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -73,7 +72,7 @@ class PassHistory:
 
     def widget(self, **options: Any) -> Any:
         """A `PassView` of this history: a slider over the steps."""
-        return importlib.import_module("etlab.widgets").find_view("PassView")(self, **options)
+        return display.view_of(self, "PassView", **options)
 
     def __repr__(self) -> str:
         """One line."""
@@ -84,13 +83,8 @@ class PassHistory:
         return display.card(f"Passes of {self.title}", self.steps._repr_html_())
 
     def _ipython_display_(self) -> None:
-        """In a notebook the live view (and the table, which stays); elsewhere one line."""
-        from IPython.core.getipython import get_ipython
-
-        if hasattr(get_ipython(), "kernel"):
-            self.widget()._ipython_display_()
-        else:
-            print(repr(self))
+        """In a notebook the live view (and its picture, which stays); elsewhere one line."""
+        display.show_view(self)
 
 
 def pass_history(

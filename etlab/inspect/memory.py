@@ -21,7 +21,7 @@ from etlab.inspect.memory_text import (
     peak_caption,
     peak_rows,
 )
-from etlab.inspect.memory_what_if import WhatIfTable, what_if
+from etlab.inspect.memory_what_if import WhatIfTable, replanned, what_if
 from etlab.inspect.table import Table
 
 if TYPE_CHECKING:
@@ -115,6 +115,17 @@ class MemoryReport:
     ) -> WhatIfTable:
         """The same tensors with other planners and alignments; by default with all planners."""
         return what_if(self.plan, planners, alignments)
+
+    def replanned(
+        self, planner: "str | Planner | None" = None, alignment: int | None = None
+    ) -> "MemoryReport":
+        """The same tensors with another planner or alignment; the program stays as it is.
+
+        Raises:
+            InvalidArgumentError: the alignment is no power of two.
+            NotFoundError: there is no such planner.
+        """
+        return replace(self, plan=replanned(self.plan, planner, alignment))
 
     def to_dataframe(self) -> "pandas.DataFrame":
         """One row a planned tensor."""
@@ -256,6 +267,14 @@ class MemoryReport:
             *parts,
             subtitle=f"{self.summary()}; planner {self.plan.planner}",
         )
+
+    def widget(self, **options: Any) -> Any:
+        """A `MemoryPlanView` of this plan; see there for the options."""
+        return display.view_of(self, "MemoryPlanView", **options)
+
+    def _ipython_display_(self) -> None:
+        """In a notebook the live view (and its picture, which stays); elsewhere one line."""
+        display.show_view(self)
 
 
 def report_memory(

@@ -1,7 +1,8 @@
 """What would lower the peak of a memory plan: every tensor alive there, and a remedy for each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import torch
@@ -38,21 +39,27 @@ def advice_on(plan: "MemoryPlan") -> tuple[Advice, ...]:
     other one stays.
     """
     found = list(_of_the_whole(plan))
+    highest = max(plan.live_bytes)
+    before, after = _highest_before(plan.live_bytes), _highest_before(plan.live_bytes[::-1])[::-1]
     for tensor in plan.at(plan.peak_step):
+        alive = slice(tensor.first_use, tensor.last_use + 1)
+        outside = max(before[tensor.first_use], after[tensor.last_use])
         for text, share in _remedies(tensor, plan):
-            found.append(Advice(tensor.name, _saved(plan, tensor, share), text))
+            less = tensor.nbytes - int(tensor.nbytes * (1 - share))
+            peak = max(outside, max(plan.live_bytes[alive]) - less)
+            found.append(Advice(tensor.name, highest - peak, text))
     least = max(_FEWEST_BYTES * plan.lower_bound, 1)
     kept = [one for one in found if one.saves >= least]
     return tuple(sorted(kept, key=lambda one: (-one.saves, one.tensor, one.text)))
 
 
-def _saved(plan: "MemoryPlan", tensor: "PlannedTensor", share: float) -> int:
-    """By how much the peak falls when a tensor loses a share of its bytes."""
-    sizes = [
-        int(other.nbytes * (1 - share)) if other is tensor else other.nbytes
-        for other in plan.tensors
-    ]
-    return max(plan.live_bytes) - max(plan.live_bytes_of(plan.tensors, sizes))
+def _highest_before(levels: Sequence[int]) -> list[int]:
+    """The largest of all levels before each one; 0 before the first.
+
+    >>> _highest_before([3, 1, 5, 2])
+    [0, 3, 3, 5]
+    """
+    return [0, *accumulate(levels, max)][:-1]
 
 
 def _of_the_whole(plan: "MemoryPlan") -> Iterator[Advice]:

@@ -2,19 +2,21 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from etlab.errors import InvalidArgumentError
 from etlab.exir.memory.interval import Interval
 from etlab.exir.memory.memories import aligned
+from etlab.exir.memory.plan import PlannedTensor
 from etlab.exir.memory.planners import find_planner, list_planners
 
 if TYPE_CHECKING:
     import pandas
 
     from etlab.exir.memory.interval import Planner
-    from etlab.exir.memory.plan import MemoryPlan, PlannedTensor
+    from etlab.exir.memory.plan import MemoryPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,28 +112,59 @@ def what_if(
     return WhatIfTable(tuple(rows))
 
 
-def _try(plan: "MemoryPlan", planner: "str | Planner", alignment: int) -> WhatIf:
-    name = planner if isinstance(planner, str) else getattr(planner, "__name__", "custom")
-    place: Callable[[Sequence[Interval]], list[int]] = find_planner(planner)
-    total = bound = 0
-    begin = time.perf_counter()
-    for arena in plan.arenas:
-        own = [tensor for tensor in plan.tensors if tensor.memory_id == arena.memory_id]
+def replanned(
+    plan: "MemoryPlan", planner: "str | Planner | None" = None, alignment: int | None = None
+) -> "MemoryPlan":
+    """The same tensors, each in the memory where it lies, at other offsets.
+
+    Args:
+        plan: of any program, whoever wrote it.
+        planner: name or function; by default that of the plan.
+        alignment: of every offset and size, in bytes, a power of two; by default that of the plan.
+
+    Raises:
+        InvalidArgumentError: the alignment is no power of two.
+        NotFoundError: there is no such planner.
+    """
+    align = plan.alignment if alignment is None else alignment
+    if not isinstance(align, int) or align < 1 or align & (align - 1):
+        raise InvalidArgumentError(f"replanned: alignment must be a power of two, not {align!r}")
+    chosen = plan.planner if planner is None else planner
+    place: Callable[[Sequence[Interval]], list[int]] = find_planner(chosen)
+    places: dict[int, PlannedTensor] = {}
+    sizes = dict(plan.arena_sizes)
+    for memory_id in sizes:
+        own = [tensor for tensor in plan.tensors if tensor.memory_id == memory_id]
         if not own:
             continue
-        intervals = [_interval(tensor, alignment) for tensor in own]
-        ends = [
-            offset + interval.nbytes
-            for offset, interval in zip(place(intervals), intervals, strict=True)
-        ]
-        total += max(ends) + plan.padding
-        levels = plan.live_bytes_of(own, [interval.nbytes for interval in intervals])
-        bound += max(levels) + plan.padding
+        intervals = [_interval(tensor, align) for tensor in own]
+        offsets = place(intervals)
+        for tensor, interval, offset in zip(own, intervals, offsets, strict=True):
+            places[tensor.id] = replace(tensor, offset=offset, nbytes=interval.nbytes)
+        sizes[memory_id] = plan.padding + max(
+            offset + one.nbytes for offset, one in zip(offsets, intervals, strict=True)
+        )
+    return replace(
+        plan,
+        tensors=tuple(places[tensor.id] for tensor in plan.tensors),
+        arena_sizes=sizes,
+        alignment=align,
+        planner=_name_of(chosen),
+    )
+
+
+def _name_of(planner: "str | Planner") -> str:
+    return planner if isinstance(planner, str) else getattr(planner, "__name__", "custom")
+
+
+def _try(plan: "MemoryPlan", planner: "str | Planner", alignment: int) -> WhatIf:
+    begin = time.perf_counter()
+    other = replanned(plan, planner, alignment)
     seconds = time.perf_counter() - begin
-    is_current = (name, alignment) == (plan.planner, plan.alignment)
-    return WhatIf(str(name), alignment, total, bound, seconds, is_current)
+    is_current = (other.planner, alignment) == (plan.planner, plan.alignment)
+    return WhatIf(other.planner, alignment, other.peak, other.lower_bound, seconds, is_current)
 
 
-def _interval(tensor: "PlannedTensor", alignment: int) -> Interval:
+def _interval(tensor: PlannedTensor, alignment: int) -> Interval:
     nbytes = prod(tensor.shape) * tensor.dtype.itemsize
     return Interval(aligned(nbytes, alignment), tensor.first_use, tensor.last_use)

@@ -5,6 +5,7 @@ import re
 import nbformat
 import pytest
 import torch
+from browser.pages import traits
 from torch import nn
 
 import etlab
@@ -41,10 +42,6 @@ def graph():
     )
     inputs = (torch.linspace(-1, 1, 147).reshape(1, 3, 7, 7),)
     return etlab.export(model.eval(), inputs, partitioner="xnnpack", name="toy").graph("aten")
-
-
-def traits(page, name):
-    return page.evaluate(f"window.model.get('{name}')")
 
 
 def box_on_screen(page, name):

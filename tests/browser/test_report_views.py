@@ -1,13 +1,10 @@
 """The views of delegation, parity, sweeps and differences in a real browser."""
 
 import pytest
+from browser.pages import traits
 from report_models import splitting_run
 
 from etlab import display
-
-
-def traits(page, name):
-    return page.evaluate(f"window.model.get('{name}')")
 
 
 def rows_of(page, caption):

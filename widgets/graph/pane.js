@@ -5,7 +5,7 @@ import { element } from "../view/dom.js";
 import { DARK, LIGHT } from "../view/palette.js";
 import { makeArranger } from "./arranger.js";
 import { paint } from "./paint.js";
-import { listenToPointer } from "./pointer.js";
+import { listenToPointer } from "../view/pointer.js";
 import { prepare } from "./tree.js";
 import { decode } from "./wire.js";
 

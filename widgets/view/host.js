@@ -22,6 +22,7 @@ import { DARK, LIGHT } from "./palette.js";
  * @property {(x: number, y: number, lines: string[], over: HTMLElement) => void} hint beside a place in `over`; no lines: none
  * @property {(question: Record<string, any>) => Promise<any>} ask the kernel; see ask.js
  * @property {any} model
+ * @property {Record<string, any>} kept what a view wants to find again when it is built anew
  */
 
 /**
@@ -89,6 +90,7 @@ export function showView({ model, el }, { name, label, help, build }) {
     legend,
     model,
     ask,
+    kept: {},
     get theme() {
       return isDark ? DARK : LIGHT;
     },
@@ -213,7 +215,7 @@ export function button(text, label, pressed) {
  * @param {(value: string) => void} onPick
  */
 export function picker(label, choices, value, onPick) {
-  const list = element("select", {}, choices.map((one) => element("option", { value: one }, [one])));
+  const list = element("select", { "aria-label": label }, choices.map((one) => element("option", { value: one }, [one])));
   list.value = value;
   list.addEventListener("change", () => onPick(list.value));
   const root = element("label", { class: "etlab-view-label" }, [label, list]);

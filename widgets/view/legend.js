@@ -2,12 +2,10 @@
 
 import { element } from "./dom.js";
 
-/** @typedef {import("../graph/colours.js").Painted} Painted */
-
 /**
  * @param {HTMLElement} host
  * @param {string} name
- * @param {Painted} painted
+ * @param {{legend: {label: string, colour: string, count?: number}[]}} painted
  */
 export function showLegend(host, name, painted) {
   host.replaceChildren();

@@ -15,7 +15,7 @@ const MOST_ROWS = 200; // until "show all": more rows than these cost time and h
 /**
  * @typedef {object} Table
  * @property {HTMLElement} root
- * @property {(rows: any[][]) => void} setRows
+ * @property {(rows: any[][], caption?: string) => void} setRows
  * @property {(keys: Iterable<string>) => void} select rows by key; those that are not shown come in sight
  * @property {any[][]} shown the rows in the order of the screen
  */
@@ -132,8 +132,9 @@ export function makeTable({ caption, columns, rows, key, onSelect, ink = () => "
   show();
   return {
     root,
-    setRows(next) {
+    setRows(next, said = title.textContent ?? "") {
       all = next;
+      title.textContent = said;
       show();
     },
     select(keys) {

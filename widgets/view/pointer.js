@@ -1,6 +1,10 @@
 // Mouse, pen and touch on the canvas.
 
-/** @typedef {import("./pane.js").PaneEvents} PaneEvents */
+/**
+ * @typedef {object} PointerEvents
+ * @property {(item: number, isMore: boolean) => void} onSelect -1: nothing
+ * @property {(item: number, x: number, y: number) => void} onHover
+ */
 
 const DRAG = 4; // pixels from which a press is a drag
 
@@ -12,7 +16,7 @@ const DRAG = 4; // pixels from which a press is a drag
  *   pan: (dx: number, dy: number) => void,
  *   toggle: (item: number) => unknown,
  *   setHover: (item: number) => void,
- *   events: PaneEvents,
+ *   events: PointerEvents,
  * }} on
  */
 export function listenToPointer(canvas, { itemAt, zoom, pan, toggle, setHover, events }) {
@@ -63,7 +67,7 @@ export function listenToPointer(canvas, { itemAt, zoom, pan, toggle, setHover, e
   /** @param {WheelEvent} event */
   const onWheel = (event) => {
     // The page keeps its wheel until the view has the focus; a pinch arrives as wheel with ctrl.
-    const hasFocus = canvas.closest(".etlab-gv")?.contains(canvas.ownerDocument.activeElement);
+    const hasFocus = canvas.closest(".etlab-view")?.contains(canvas.ownerDocument.activeElement);
     if (!event.ctrlKey && !hasFocus && !inShadow(canvas)) return;
     event.preventDefault();
     const step = event.deltaMode === 1 ? 16 : 1;
@@ -98,5 +102,5 @@ export function listenToPointer(canvas, { itemAt, zoom, pan, toggle, setHover, e
 function inShadow(canvas) {
   const root = canvas.getRootNode();
   if (!(root instanceof ShadowRoot)) return false;
-  return Boolean(canvas.closest(".etlab-gv")?.contains(root.activeElement));
+  return Boolean(canvas.closest(".etlab-view")?.contains(root.activeElement));
 }
