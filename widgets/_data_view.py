@@ -118,7 +118,11 @@ class DataView(TwoOutputs, anywidget.AnyWidget):
         """The view as a page of its own, live but without a kernel, asking no network."""
         names = sorted(set(self.trait_names(sync=True)) - set(_WIDGET_TRAITS))
         state = {name: getattr(self, name) for name in names}
-        return page(self._title(), self._esm, self._css, state, {})
+        return page(self._title(), self._esm, self._css, state, self._answers())
+
+    def _answers(self) -> dict[str, Any]:
+        """What a page without a kernel can answer: `"<type> <node>"` of the question to a reply."""
+        return {}
 
     def to_svg(self) -> str:
         """The picture of the report."""

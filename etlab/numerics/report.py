@@ -118,6 +118,10 @@ class ParityReport:
         report: ParityReport = (run or self.origin.run).parity(**options)
         return report
 
+    def widget(self, **options: Any) -> Any:
+        """A `ParityView` of this report; see there for the options."""
+        return display.view_of(self, "ParityView", **options)
+
     @property
     def _layers(self) -> LayerReport:
         if self.layers is None:

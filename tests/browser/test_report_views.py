@@ -5,6 +5,7 @@ from browser.pages import traits
 from report_models import splitting_run
 
 from etlab import display
+from etlab.numerics import metric
 
 
 def rows_of(page, caption):
@@ -23,10 +24,13 @@ def run():
 
 @pytest.fixture(scope="module")
 def views(run):
-    return {"delegation": lambda **options: run.delegation().widget(**options)}
+    return {
+        "delegation": run.delegation().widget,
+        "parity": splitting_run(quantizer="int8").parity(paths=["quantized", "native"]).widget,
+    }
 
 
-@pytest.mark.parametrize("kind", ["delegation"])
+@pytest.mark.parametrize("kind", ["delegation", "parity"])
 def test_axe_finds_no_barrier_in_either_theme(open_view, barriers, views, kind):
     for theme in ("light", "dark"):
         page = open_view(views[kind](theme=theme))
@@ -68,3 +72,33 @@ def test_delegates_are_chosen_by_keyboard_alone(open_view, run):
     page.evaluate("window.model.set('selection', ['erf_default'])")
     page.evaluate("window.model.set('selection', [])")
     assert page.locator(".etlab-view-status").inner_text() == "nothing selected"
+
+
+def test_layers_are_walked_sorted_and_marked_and_their_tensors_shown(open_view, views):
+    view = views["parity"]()
+    page = open_view(view)
+    frame = view.report.layers.to_dataframe().query("path == 'native'")
+    rows = rows_of(page, "Layers")
+    label = metric("sqnr_db")
+    said = [label.format(float(value)) for value in frame.sqnr_db.dropna()]
+    assert [row[5] for row in rows if row[5]] == said
+    page.get_by_label("Depth plot").focus()
+    page.keyboard.press("End")
+    assert traits(page, "selection") == ["softmax"]
+    page.keyboard.press("ArrowLeft")
+    assert traits(page, "selection") == ["linear"]
+    assert page.locator(".etlab-parity-keep").inner_text() == "would stay in float: head"
+    page.keyboard.press("w")
+    worst = [row.operator for row in view.report.worst(3, path="native").rows]
+    assert traits(page, "selection") == worst
+    page.evaluate(f"window.model.set('selection', ['{worst[0]}'])")
+    tensors = page.get_by_role("region", name="Tensors")
+    tensors.get_by_role("img").first.wait_for()
+    assert f"{worst[0]}: native" in tensors.inner_text()
+    page.get_by_role("button", name="keep in float").click()
+    page.get_by_role("alert").wait_for()
+    assert "no kernel" in page.get_by_role("alert").inner_text()
+    page.get_by_label("stage").select_option("quantized")
+    assert traits(page, "path") == "quantized"
+    page.get_by_role("button", name="SQNR (dB)", exact=True).click()
+    assert page.get_by_role("columnheader", name="SQNR (dB)", exact=True).get_attribute("aria-sort")
