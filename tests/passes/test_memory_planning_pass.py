@@ -4,7 +4,7 @@ import pytest
 import torch
 from exir.lowering import Function, lower, seeded
 
-from etlab.errors import InvalidArgumentError
+from etlab.errors import InvalidArgumentError, NotSupportedError
 from etlab.exir.memory_planning import greedy
 from etlab.exir.passes import MemoryPlanningPass
 from etlab.runtime import Runtime
@@ -64,3 +64,15 @@ def test_a_pass_may_have_arguments_of_its_own():
 def test_a_memory_without_a_number_from_one_is_refused(number):
     with pytest.raises(InvalidArgumentError, match="Chosen: a mem_id is a number from 1"):
         lower(Function(model), X, Y, memory_planning_pass=Chosen(number))
+
+
+@pytest.mark.parametrize(
+    ("options", "way_out"),
+    [
+        ({"allow_lifetime_and_storage_overlap": True}, "reuse_in_place=True"),
+        ({"alloc_mutable_buffers": False}, "share_mutable_buffers=True"),
+    ],
+)
+def test_what_is_not_served_is_refused_with_a_way_out(options, way_out):
+    with pytest.raises(NotSupportedError, match=way_out):
+        MemoryPlanningPass(**options)

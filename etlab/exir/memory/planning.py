@@ -34,10 +34,10 @@ class MemoryPlanningPass:
     Attributes:
         memory_planning_algo: a planner's name (see `list_planners`), or a function from intervals
             to offsets.
-        allow_lifetime_and_storage_overlap: not served; plans are always checked.
+        allow_lifetime_and_storage_overlap: must be False: tensors alive together never overlap.
         alloc_graph_input: give inputs memory of the method's; else the caller's is used.
         alloc_graph_output: give outputs memory of the method's; else the caller provides it.
-        alloc_mutable_buffers: give state memory of the method's; it must be True.
+        alloc_mutable_buffers: must be True: a file keeps first values of state in its memory only.
         share_mutable_buffers: buffers of one name are the same memory in all methods, an arena of
             their own; without it every method has its own state.
         alignment: of every tensor, in bytes; a power of two.
@@ -66,14 +66,19 @@ class MemoryPlanningPass:
             raise InvalidArgumentError(
                 f"MemoryPlanningPass: alignment must be a power of two, not {self.alignment}"
             )
-        for name, value, served in (
-            ("allow_lifetime_and_storage_overlap", self.allow_lifetime_and_storage_overlap, False),
-            ("alloc_mutable_buffers", self.alloc_mutable_buffers, True),
-        ):
-            if value is not served:
-                raise NotSupportedError(
-                    f"MemoryPlanningPass: {name}={value} is not supported; leave it at {served}"
-                )
+        if self.allow_lifetime_and_storage_overlap:
+            raise NotSupportedError(
+                "MemoryPlanningPass: allow_lifetime_and_storage_overlap=True is not supported: where"
+                " tensors that are alive together overlap, a program computes something else."
+                " Results that may take the memory of their input do so by reuse_in_place=True"
+            )
+        if not self.alloc_mutable_buffers:
+            raise NotSupportedError(
+                "MemoryPlanningPass: alloc_mutable_buffers=False is not supported: a file cannot"
+                " hold first values of state that has no memory, and every caller would have to"
+                " bind each buffer before the first run. memories=[...] and pinned={'state': ...}"
+                " put state where it shall lie; share_mutable_buffers=True gives all methods one"
+            )
         strangers = [one for one in self.memories if not isinstance(one, Memory)]
         if strangers:
             raise InvalidArgumentError(
