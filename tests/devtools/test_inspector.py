@@ -299,6 +299,32 @@ def test_numbers_inside_of_delegates_are_compared_node_by_node(quantizer, tmp_pa
     assert all(event.debug_data == [] for event in transposed)
 
 
+class Bordered(nn.Module):
+    """A border of zeros that the runtime's convolution takes over from its quantization."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv = nn.Conv2d(3, 5, 3, stride=2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv(nn.functional.pad(x, (0, 1, 0, 1)))
+
+
+def test_no_value_is_held_against_another_one_where_a_border_moved():
+    x = torch.randn(1, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    run = etlab.export(
+        Bordered().eval(), (x,), partitioner="xnnpack", quantizer="int8", calibration=[(x,), (-x,)]
+    )
+    method = run.file.program.new_method("forward")
+    with method.trace(results=True) as trace:
+        method.execute([x])
+    frame = Inspector(trace=trace, etrecord=run.etrecord).calculate_numeric_gap("L1")
+    names = [name for names in frame.runtime_ops for name in names]
+    assert any(name.startswith("Conv2d") for name in names)
+    assert all(gap < 1 for gaps in frame.gap for gap in gaps), frame[["aot_ops", "gap"]]
+
+
 def test_a_block_has_a_table_of_its_own(traced):
     inspector = Inspector(trace=traced[3], etrecord=traced[2], target_time_scale=TimeScale.US)
     whole = inspector.to_dataframe()

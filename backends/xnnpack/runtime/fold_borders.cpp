@@ -65,6 +65,7 @@ void fold_through_quantization(const PayloadGraph& graph, const Values& values, 
   if (values.readers(input) == 1 && step.run->take_border(border, input)) {
     conversion.run = make_conversion(graph, inside, input);
     conversion.inputs[0] = inside;
+    conversion.is_as_written = false;
   }
 }
 

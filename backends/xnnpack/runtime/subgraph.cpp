@@ -212,7 +212,7 @@ void Subgraph::run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* 
 }
 
 void Subgraph::report(NodeObserver& observer, const Step& step, int64_t begin, int64_t end) const {
-  if (observer.wants_results()) {
+  if (observer.wants_results() && step.is_as_written) {
     for (const size_t output : step.outputs) {
       report_result(observer, graph_, output, operands_[output]);
     }

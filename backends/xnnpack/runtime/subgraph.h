@@ -20,6 +20,7 @@ class Subgraph {
     std::unique_ptr<Operator> run;
     std::vector<size_t> inputs;
     std::vector<size_t> outputs;
+    bool is_as_written = true;  // false: outputs hold something else than the payload says
   };
   // The description's bytes must outlive the subgraph. Throws what is wrong with the payload.
   explicit Subgraph(const DelegateDescription& description);

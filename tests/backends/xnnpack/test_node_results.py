@@ -156,3 +156,24 @@ def test_sizes_that_vary_are_those_of_the_run():
         x = _random(count, 5)
         (event,) = _run(method, x)
         assert_same(event.nodes[-1].results[0].tensor, torch.sigmoid(x))
+
+
+class _Bordered(nn.Module):
+    """A border of zeros, quantized before the convolution that takes it over."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv = nn.Conv2d(3, 5, 3, stride=2)
+
+    def forward(self, x):
+        return self.conv(nn.functional.pad(x, (0, 1, 0, 1)))
+
+
+def test_a_quantization_that_leaves_its_border_to_the_next_node_gives_no_value():
+    x = _random(1, 3, 8, 8)
+    _, method, _ = _lowered(_quantized(_Bordered().eval(), x), x)
+    (event,) = _run(method, x)
+    values = {node.name: [tuple(v.tensor.shape) for v in node.results] for node in event.nodes}
+    assert (1, 4, 4, 5) in values["Conv2d"]
+    assert (1, 8, 8, 3) not in [s for name in values for s in values[name] if name == "Convert"]
