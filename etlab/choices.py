@@ -1,5 +1,6 @@
 """What can be chosen by name: partitioners and quantizers, with their parameters."""
 
+import importlib.util
 import inspect
 import re
 from collections.abc import Iterable, Sequence
@@ -24,11 +25,16 @@ class Choice:
         name: what to pass.
         summary: one line on what it does.
         parameters: keyword to default, as text; `name:keyword=value` sets them.
+        missing: the package that it needs and that is not installed; empty where all is there.
     """
 
     name: str
     summary: str
     parameters: dict[str, str]
+    missing: str = ""
+
+
+_COLUMNS = ["name", "summary", "parameters", "missing"]
 
 
 class Choices(tuple[Choice, ...]):
@@ -45,7 +51,7 @@ class Choices(tuple[Choice, ...]):
         """One row a choice."""
         import pandas
 
-        return pandas.DataFrame(self._rows(), columns=["name", "summary", "parameters"])
+        return pandas.DataFrame(self._rows(), columns=_COLUMNS)
 
     def _rows(self) -> list[list[str]]:
         return [
@@ -53,6 +59,7 @@ class Choices(tuple[Choice, ...]):
                 choice.name,
                 choice.summary,
                 ", ".join(f"{name}={value}" for name, value in choice.parameters.items()),
+                choice.missing,
             ]
             for choice in self
         ]
@@ -63,10 +70,10 @@ class Choices(tuple[Choice, ...]):
 
     def __str__(self) -> str:
         """A text table."""
-        return display.text_table(["name", "summary", "parameters"], self._rows())
+        return display.text_table(_COLUMNS, self._rows())
 
     def _repr_html_(self) -> str:
-        return display.table(["name", "summary", "parameters"], self._rows())
+        return display.table(_COLUMNS, self._rows())
 
 
 _NONE = Choice("none", "leave the model as it is", {})
@@ -95,7 +102,7 @@ def list_partitioners() -> Choices:
         [
             Choice("none", "run everything with the runtime's own kernels", {}),
             *(
-                Choice(name, _first_line(kind), _texts(parameters_of(kind)))
+                Choice(name, _first_line(kind), _texts(parameters_of(kind)), _missing(kind.needs))
                 for name, kind in partitioner_classes().items()
             ),
         ]
@@ -202,3 +209,8 @@ def _texts(parameters: dict[str, Any]) -> dict[str, str]:
 def _first_line(kind: Any) -> str:
     lines: Iterable[str] = (inspect.getdoc(kind) or "").splitlines()
     return next(iter(lines), "")
+
+
+def _missing(package: str | None) -> str:
+    is_there = package is None or importlib.util.find_spec(package) is not None
+    return "" if is_there else f"{package}: pip install 'etlab[{package}]'"

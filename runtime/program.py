@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from etlab.errors import InvalidArgumentError, OperatorMissingError
+from etlab.errors import BackendMissingError, InvalidArgumentError, OperatorMissingError
 from etlab.runtime import _native
 from etlab.runtime.bounds import KEY, InputBounds, read_bounds
 from etlab.runtime.metadata import MethodMeta
 from etlab.runtime.method import Method
-from etlab.runtime.registries import BackendRegistry, OperatorRegistry
+from etlab.runtime.registries import BackendRegistry, OperatorRegistry, import_delegates
 from etlab.runtime.threads import set_thread_count, thread_count
 from etlab.runtime.trace import EventTrace, ValueOrders, save_etdump
 
@@ -80,7 +80,12 @@ class Program:
         """
         metadata = self.metadata(name)
         bounds = self.input_bounds(name)
-        native = _load_native(self._native, name, metadata)
+        try:
+            native = _load_native(self._native, name, metadata)
+        except BackendMissingError:
+            if not import_delegates():
+                raise
+            native = _load_native(self._native, name, metadata)
         if _is_memory_checked(check_memory):
             native.check_memory()
         method = Method(native, metadata, bounds)

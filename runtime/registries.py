@@ -1,6 +1,9 @@
 """What this process can run: operators and backends."""
 
+import functools
+import importlib.util
 import inspect
+import pkgutil
 import time
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -112,6 +115,31 @@ class BackendRegistry:
     def is_available(self, backend_name: str) -> bool:
         """Whether a program that delegates to `backend_name` can be loaded."""
         return backend_name in _native.backend_names()
+
+
+_PARTS = "etlab.backends"
+
+
+@functools.cache
+def import_delegates() -> bool:
+    """Import the runtime parts of etlab's backends that are in Python, `delegate.py` of each.
+
+    They register what they run. Done when a program asks for a backend that is not there, so that
+    a program runs without its compiler being imported.
+
+    Returns:
+        Whether there was any.
+    """
+    spec = importlib.util.find_spec(_PARTS)
+    folders = spec.submodule_search_locations if spec is not None else None
+    names = [
+        f"{_PARTS}.{found.name}.delegate"
+        for found in pkgutil.iter_modules(folders or ())
+        if found.ispkg and importlib.util.find_spec(f"{_PARTS}.{found.name}.delegate")
+    ]
+    for name in names:
+        importlib.import_module(name)
+    return bool(names)
 
 
 def register_backend(name: str, backend: Backend) -> None:

@@ -14,6 +14,8 @@ def test_public_names():
         "Sweep",
         "TensorDataFile",
         "__version__",
+        "backend",
+        "backend_kernel",
         "compare",
         "diff",
         "doctor",

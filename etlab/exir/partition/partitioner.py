@@ -46,9 +46,11 @@ class Partitioner:
 
     Attributes:
         choice: the name to choose the class by; None: that of its backend, for the first such.
+        needs: the package that lowering needs, also the name of etlab's extra; None: nothing.
     """
 
     choice: ClassVar[str | None] = None
+    needs: ClassVar[str | None] = None
 
     def __call__(self, exported_program: ExportedProgram) -> PartitionResult:
         """The same as `partition`."""
