@@ -1,14 +1,16 @@
-"""Caches of keys and values: the state of a language model, (1, context, key_heads, head_width)."""
+"""What a layer's queries see: the past, or a window of it, kept in a store or not at all."""
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from etlab.llm import operators  # noqa: F401  defines llama::
+from etlab.llm.stores import Store
 
 
+@dataclass(frozen=True, slots=True)
 class Span:
     """Where the tokens of one call stand.
 
@@ -17,8 +19,29 @@ class Span:
         length: how many.
     """
 
-    def __init__(self, start: int | None, length: int) -> None:
-        self.start, self.length = start, length
+    start: Any
+    length: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How much of the past a query sees.
+
+    Attributes:
+        window: that many tokens, itself included; None: all.
+        sink: and the first ones of the text, that many.
+    """
+
+    window: int | None = None
+    sink: int = 0
+
+    def sees(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        """Whether a query at a position sees a key at another; positions broadcast."""
+        seen = key <= query
+        if self.window is not None:
+            near = query - key < self.window
+            seen = seen & (near | (key < self.sink) if self.sink else near)
+        return seen
 
 
 class Attend(Protocol):
@@ -33,74 +56,87 @@ class Attend(Protocol):
 class WithoutCache(nn.Module):
     """The whole text at every call."""
 
+    def __init__(self, reach: Reach) -> None:
+        super().__init__()
+        self.reach = reach
+
     def forward(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, span: Span
     ) -> torch.Tensor:
         """As `Attend` says."""
+        mask = None
+        if self.reach.window is not None:
+            positions = torch.arange(span.length)
+            mask = self.reach.sees(positions[:, None], positions)
         result = functional.scaled_dot_product_attention(
             query.transpose(1, 2),
             key.transpose(1, 2),
             value.transpose(1, 2),
-            is_causal=True,
+            attn_mask=mask,
+            is_causal=mask is None,
             enable_gqa=query.shape[2] != key.shape[2],
         )
         return result.transpose(1, 2)
 
 
-class FloatCache(nn.Module):
-    """Keys and values as they are, at the places of their positions.
+class Cache(nn.Module):
+    """All of the past, each token at the place of its position."""
 
-    Args:
-        context: how many places.
-        key_heads: of keys and values.
-        head_width: columns of one.
-        dtype: of the elements.
-        is_fused: attend with `llama::custom_sdpa`, else with PyTorch's own operators.
-    """
-
-    def __init__(
-        self,
-        context: int,
-        key_heads: int,
-        head_width: int,
-        dtype: torch.dtype = torch.float32,
-        *,
-        is_fused: bool = True,
-    ) -> None:
+    def __init__(self, store: Store) -> None:
         super().__init__()
-        self.is_fused = is_fused
-        self.sizes = (1, context, key_heads, head_width)
-        self.dtype = dtype
-        self.make_state()
-
-    def make_state(self) -> None:
-        """Empty the cache, on the default device."""
-        for name in ("keys", "values"):
-            self.register_buffer(name, torch.zeros(self.sizes, dtype=self.dtype), persistent=False)
-        self.keys: torch.Tensor
-        self.values: torch.Tensor
+        self.store = store
 
     def forward(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, span: Span
     ) -> torch.Tensor:
         """As `Attend` says."""
-        assert span.start is not None
-        if self.is_fused:
-            torch.ops.llama.update_cache(key, self.keys, span.start)
-            torch.ops.llama.update_cache(value, self.values, span.start)
-            attended: torch.Tensor = torch.ops.llama.custom_sdpa(
-                query, self.keys, self.values, span.start, None, 0.0, True
-            )
-            return attended
-        places = span.start + torch.arange(span.length)
-        self.keys.index_copy_(1, places, key)
-        self.values.index_copy_(1, places, value)
-        is_seen = torch.arange(self.keys.shape[1]) <= places[:, None]  # (length, context)
-        result = functional.scaled_dot_product_attention(
-            query.transpose(1, 2),
-            self.keys.transpose(1, 2),
-            self.values.transpose(1, 2),
-            attn_mask=is_seen,
-            enable_gqa=query.shape[2] != key.shape[2],
-        )
-        return result.transpose(1, 2)
+        return self.store(query, key, value, span.start, None, None)
+
+
+class RingCache(nn.Module):
+    """A window of the past, in a ring of places behind those of the first tokens.
+
+    Position p lies at place p below `sink`, and else at `sink + (p - sink) % ring`. The ring holds
+    a window beside all tokens of a call, so that no query misses what a later one overwrites.
+
+    Args:
+        store: has `sink + ring` places; see `ring_places`.
+        reach: what queries see.
+    """
+
+    def __init__(self, store: Store, reach: Reach) -> None:
+        super().__init__()
+        self.store, self.reach = store, reach
+
+    def forward(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, span: Span
+    ) -> torch.Tensor:
+        """As `Attend` says."""
+        sink = self.reach.sink
+        ring = self.store.places - sink
+        positions = span.start + torch.arange(span.length)
+        behind = sink + torch.remainder(positions - sink, ring)
+        indices = torch.where(positions < sink, positions, behind) if sink else behind
+        held = self._held(span.start + span.length - 1, ring)
+        seen = self.reach.sees(positions[:, None], held) & (held >= 0)
+        hidden = torch.full((), float("-inf"))
+        mask = torch.where(seen, torch.zeros(()), hidden)
+        return self.store(query, key, value, span.start, indices[None], mask)
+
+    def _held(self, last: Any, ring: int) -> torch.Tensor:
+        """The position that each place holds, (places); below 0 where it holds none."""
+        sink = self.reach.sink
+        places = torch.arange(self.store.places)
+        # Counted from the sink: the largest position <= last that lies at the place.
+        held: torch.Tensor = last - torch.remainder(last - places, ring)
+        if not sink:
+            return held
+        held = torch.where(held < sink, -1, held)
+        first = torch.where(places <= last, places, -1)
+        return torch.where(places < sink, first, held)
+
+
+def ring_places(reach: Reach, longest_call: int, context: int) -> int:
+    """Places that a cache of this reach needs, of `context` at most."""
+    assert reach.window is not None
+    return min(reach.sink + reach.window - 1 + longest_call, context)

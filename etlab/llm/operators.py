@@ -7,6 +7,7 @@ process lacks. In a program they are calls of our kernels, or of the official on
 from typing import Any
 
 import torch
+import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed::
 from torch.nn import functional
 
 _OPTIONS = "Tensor? attn_mask=None, float drpout_p=0.0, bool is_causal=False, float? scale=None"
@@ -17,6 +18,12 @@ _SCHEMAS = {
     ),
     "custom_sdpa": (
         f"(Tensor query, Tensor key, Tensor value, SymInt start_pos, {_OPTIONS}) -> Tensor"
+    ),
+    "custom_quantized_sdpa": (
+        f"(Tensor query, Tensor key, Tensor value, SymInt start_pos, {_OPTIONS},"
+        " Tensor? q_zero_points=None, Tensor? q_scales=None, Tensor? k_zero_points=None,"
+        " Tensor? k_scales=None, Tensor? v_zero_points=None, Tensor? v_scales=None,"
+        " bool is_seq_at_dim_2=False) -> Tensor"
     ),
     "update_cache": "(Tensor value, Tensor(a!) cache, SymInt start_pos) -> Tensor",
     "update_cache_with_indices": (
@@ -53,6 +60,46 @@ def _custom_sdpa(
         enable_gqa=True,
     )
     return result.transpose(1, 2).contiguous()
+
+
+def _custom_quantized_sdpa(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    start_pos: int,
+    attn_mask: torch.Tensor | None = None,
+    drpout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    q_zero_points: torch.Tensor | None = None,
+    q_scales: torch.Tensor | None = None,
+    k_zero_points: torch.Tensor | None = None,
+    k_scales: torch.Tensor | None = None,
+    v_zero_points: torch.Tensor | None = None,
+    v_scales: torch.Tensor | None = None,
+    is_seq_at_dim_2: bool = False,
+) -> torch.Tensor:
+    """The same on int8 tensors whose rows have scales (..., 1) float32 and zeros (..., 1) int8."""
+
+    def as_float(
+        integers: torch.Tensor, scales: torch.Tensor | None, zeros: torch.Tensor | None
+    ) -> torch.Tensor:
+        assert scales is not None
+        assert zeros is not None
+        rows = (integers.float() - zeros.float()) * scales
+        return rows.transpose(1, 2) if is_seq_at_dim_2 else rows
+
+    result = _custom_sdpa(
+        as_float(query, q_scales, q_zero_points),
+        as_float(key, k_scales, k_zero_points),
+        as_float(value, v_scales, v_zero_points),
+        start_pos,
+        attn_mask,
+        drpout_p,
+        is_causal,
+        scale,
+    )
+    return result.transpose(1, 2).contiguous() if is_seq_at_dim_2 else result
 
 
 def _sdpa_with_kv_cache(
@@ -92,9 +139,14 @@ def _like_query(query: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor
     return torch.empty_like(query)
 
 
+def _float_like_query(query: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor:
+    return torch.empty_like(query, dtype=torch.float32)
+
+
 _KERNELS = {
     "sdpa_with_kv_cache": (_sdpa_with_kv_cache, _like_query),
     "custom_sdpa": (_custom_sdpa, _like_query),
+    "custom_quantized_sdpa": (_custom_quantized_sdpa, _float_like_query),
     "update_cache": (_update_cache, _nothing),
     "update_cache_with_indices": (_update_cache_with_indices, _nothing),
 }

@@ -9,8 +9,17 @@ from torch import nn
 from torch.nn import functional
 
 from etlab.llm.architecture import Architecture
-from etlab.llm.cache import Attend, FloatCache, Span, WithoutCache
+from etlab.llm.cache import (
+    Attend,
+    Cache,
+    Reach,
+    RingCache,
+    Span,
+    WithoutCache,
+    ring_places,
+)
 from etlab.llm.rotary import rotary_tables, turn
+from etlab.llm.stores import FloatStore, IntegerStore, Store
 
 _ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "silu": functional.silu,
@@ -28,6 +37,9 @@ class Options:
         context: most tokens that a conversation may have: places of the cache.
         has_cache: keys and values of earlier calls are kept; without, every call is a whole text.
         is_fused: attention is `llama::custom_sdpa`.
+        is_integer: the cache holds 8-bit integers.
+        reaches: what the queries of each layer see, repeated over the layers; where there is none,
+            the architecture's window.
         is_dynamic: calls have any length up to `longest_call`; else always one token.
         has_full_logits: of every token of a call; else of the last one.
         dtype: of weights and cache.
@@ -37,6 +49,8 @@ class Options:
     context: int = 128
     has_cache: bool = True
     is_fused: bool = True
+    is_integer: bool = False
+    reaches: tuple[Reach, ...] = ()
     is_dynamic: bool = True
     has_full_logits: bool = False
     dtype: torch.dtype = torch.float32
@@ -140,7 +154,8 @@ class Transformer(nn.Module):
         self.architecture, self.options = architecture, options
         self.embedding = nn.Embedding(architecture.vocabulary, architecture.width)
         self.layers = nn.ModuleList(
-            Layer(architecture, _attend(architecture, options)) for _ in range(architecture.layers)
+            Layer(architecture, _attend(architecture, options, index))
+            for index in range(architecture.layers)
         )
         self.norm = Norm(architecture.width, architecture.epsilon)
         self.output = nn.Linear(architecture.width, architecture.vocabulary, bias=False)
@@ -156,7 +171,7 @@ class Transformer(nn.Module):
         self.cosine: torch.Tensor
         self.sine: torch.Tensor
         for module in self.modules():
-            if isinstance(module, FloatCache):
+            if isinstance(module, FloatStore | IntegerStore):
                 module.make_state()
 
     def forward(self, tokens: torch.Tensor, input_pos: torch.Tensor | None = None) -> torch.Tensor:
@@ -202,13 +217,21 @@ class Transformer(nn.Module):
         return Span(start, length)
 
 
-def _attend(architecture: Architecture, options: Options) -> Attend:
+def _attend(architecture: Architecture, options: Options, layer: int) -> Attend:
+    reaches = options.reaches or (Reach(architecture.window),)
+    reach = reaches[layer % len(reaches)]
+    if reach.window is not None and reach.window >= options.context:
+        reach = Reach()
     if not options.has_cache:
-        return WithoutCache()
-    return FloatCache(
-        options.context,
-        architecture.key_heads,
-        architecture.head_width,
-        options.dtype,
-        is_fused=options.is_fused,
-    )
+        return WithoutCache(reach)
+    if reach.window is None:
+        return Cache(_store(architecture, options, options.context))
+    places = ring_places(reach, options.longest_call, options.context)
+    return RingCache(_store(architecture, options, places), reach)
+
+
+def _store(architecture: Architecture, options: Options, places: int) -> Store:
+    heads, width = architecture.key_heads, architecture.head_width
+    if options.is_integer:
+        return IntegerStore(places, heads, width, is_fused=options.is_fused)
+    return FloatStore(places, heads, width, options.dtype, is_fused=options.is_fused)

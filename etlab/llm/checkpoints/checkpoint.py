@@ -19,6 +19,7 @@ class Checkpoint:
     Attributes:
         path: where it lies.
         form: whose names its tensors have.
+        family: "llama", "qwen2", "qwen3" or "phi3", if it says so itself.
         architecture: of the model.
         names: of its tensors.
         read: from a name to the tensor.
@@ -36,6 +37,7 @@ class Checkpoint:
     turns_neighbours: bool = False
     ignored: Collection[str] = field(default_factory=tuple)
     random: torch.Generator | None = None
+    family: str | None = None
 
     def fill(self, model: nn.Module, dtype: torch.dtype) -> None:
         """Give a model made on the "meta" device its weights, one tensor after the other.

@@ -35,6 +35,7 @@ def open_gguf(path: Path) -> Checkpoint:
     return Checkpoint(
         path=path,
         form="gguf",
+        family=str(family),
         architecture=_architecture(file, str(family), path),
         names=file.names,
         read=file.tensor,

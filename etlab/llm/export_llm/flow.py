@@ -9,10 +9,11 @@ import torch
 
 from etlab.errors import InvalidArgumentError
 from etlab.llm.architecture import Architecture
+from etlab.llm.cache import Reach
 from etlab.llm.checkpoints.open import open_checkpoint
 from etlab.llm.export_llm.config import LlmConfig
 from etlab.llm.export_llm.quantization import quantize_model
-from etlab.llm.export_llm.reading import read_config
+from etlab.llm.export_llm.reading import read_config, sink_and_window
 from etlab.llm.export_llm.result import LlmExport
 from etlab.llm.transformer import Options, Transformer
 
@@ -62,10 +63,19 @@ def _options(config: LlmConfig) -> Options:
         context=export.max_context_length,
         has_cache=model.use_kv_cache,
         is_fused=model.use_sdpa_with_kv_cache,
+        is_integer=model.quantize_kv_cache,
+        reaches=_reaches(config),
         is_dynamic=model.enable_dynamic_shape,
         has_full_logits=config.debug.generate_full_logits,
         dtype=_DTYPES[model.dtype_override],
     )
+
+
+def _reaches(config: LlmConfig) -> tuple[Reach, ...]:
+    if config.model.use_attention_sink:
+        sink, window = sink_and_window(config)
+        return (Reach(window, sink),)
+    return tuple(Reach(window or None) for window in config.model.local_global_attention or ())
 
 
 def _metadata(config: LlmConfig) -> dict[str, Any]:

@@ -126,6 +126,8 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
             return float(value)
         if isinstance(one, type) and type(value) is one:
             return value
+        if one is str and type(value) in (int, float):  # YAML reads 4 where "4" was meant
+            return str(value)
     if hasattr(value, "value"):  # one of ExecuTorch's enumerations
         return _checked(name, value.value, hint)
     if name == "base.model_class" and str(value).startswith(_NOT_BUILT):
@@ -172,6 +174,11 @@ def _check_cache(config: LlmConfig) -> None:
         )
     if model.use_attention_sink:
         sink_and_window(config)
+    if any(window < 0 for window in model.local_global_attention or ()):
+        raise InvalidArgumentError(
+            "model.local_global_attention: expected windows from 0 (all of the past), got"
+            f" {model.local_global_attention}"
+        )
 
 
 def sink_and_window(config: LlmConfig) -> tuple[int, int]:
@@ -180,7 +187,16 @@ def sink_and_window(config: LlmConfig) -> tuple[int, int]:
     Raises:
         InvalidArgumentError: it has another form.
     """
-    return _two_numbers("model.use_attention_sink", str(config.model.use_attention_sink), "4,124")
+    name = "model.use_attention_sink"
+    sink, window = _two_numbers(name, str(config.model.use_attention_sink), "4,124")
+    if window < 1:
+        raise InvalidArgumentError(f"{name}: expected a window above 0, got {window}")
+    if sink + window > config.export.max_context_length:
+        raise InvalidArgumentError(
+            f"{name}: {sink} + {window} tokens are more than export.max_context_length="
+            f"{config.export.max_context_length}: raise that"
+        )
+    return sink, window
 
 
 def _two_numbers(name: str, text: str, example: str) -> tuple[int, int]:

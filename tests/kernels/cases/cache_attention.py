@@ -17,6 +17,12 @@ SDPA_WITH_CACHE = (
     f" Tensor(b!) value_cache, SymInt start_pos, SymInt seq_len, {_OPTIONS}, *, Tensor(c!) out)"
     " -> Tensor(c!)"
 )
+QUANTIZED = (
+    f"llama::custom_quantized_sdpa.out(Tensor query, Tensor key, Tensor value, SymInt start_pos,"
+    f" {_OPTIONS}, Tensor? q_zero_points=None, Tensor? q_scales=None, Tensor? k_zero_points=None,"
+    " Tensor? k_scales=None, Tensor? v_zero_points=None, Tensor? v_scales=None,"
+    " bool is_seq_at_dim_2=False, *, Tensor(a!) out) -> Tensor(a!)"
+)
 UPDATE = (
     "llama::update_cache.out(Tensor value, Tensor(a!) cache, SymInt start_pos, *, Tensor(b!) out)"
     " -> Tensor(b!)"
@@ -86,6 +92,26 @@ def update_at(
     return torch.zeros(1, dtype=value.dtype)
 
 
+def attend_quantized(
+    query: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    start: int,
+    attn_mask: torch.Tensor | None,
+    dropout: float,
+    is_causal: bool,
+    scale: float | None,
+    *parameters: torch.Tensor,
+) -> torch.Tensor:
+    rows = [
+        (integers.float() - zeros.float()) * scales
+        for integers, zeros, scales in zip(
+            (query, keys, values), parameters[::2], parameters[1::2], strict=True
+        )
+    ]
+    return attend(*rows, start, attn_mask, is_causal=is_causal, scale=scale)
+
+
 def over_cache(
     batch: int = 2,
     length: int = 3,
@@ -103,6 +129,22 @@ def over_cache(
     )
 
 
+def quantized_over_cache(
+    start: int, attn_mask: torch.Tensor | None = None, **options: Any
+) -> tuple[Any, ...]:
+    """All arguments of the quantized operator."""
+    integers = [
+        make_tensor(*tensor.shape, dtype=torch.int8, low=-128, high=127, seed=seed)
+        for seed, tensor in enumerate(over_cache(**options))
+    ]
+    parameters: list[torch.Tensor] = []
+    for seed, tensor in enumerate(integers):
+        sizes = (*tensor.shape[:3], 1)
+        zeros = make_tensor(*sizes, dtype=torch.int8, low=-5, high=5, seed=seed)
+        parameters += [zeros, make_tensor(*sizes, low=0.001, high=0.02, seed=seed)]
+    return (*integers, start, attn_mask, 0.0, attn_mask is None, None, *parameters)
+
+
 def case(*args: Any, **options: Any) -> Case:
     return Case(SDPA, args, options, reference=attend)
 
@@ -113,6 +155,16 @@ def mask(rows: int, columns: int) -> torch.Tensor:
 
 
 CASES = [
+    *(
+        Case(QUANTIZED, quantized_over_cache(start, **sizes), reference=attend_quantized)
+        for start, sizes in (
+            (4, {}),
+            (0, {}),
+            (6, {"length": 1, "batch": 1}),
+            (70, {"length": 9, "cache": 90, "heads": 3, "own": 1}),
+        )
+    ),
+    Case(QUANTIZED, quantized_over_cache(0, mask(3, 9)), reference=attend_quantized),
     *(
         case(*over_cache(dtype=dtype), 4, is_causal=True)
         for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64)
@@ -159,6 +211,27 @@ CASES = [
 OUT = (torch.empty(2, 3, 4, 8),)
 NOTHING = (torch.empty(1),)
 REFUSALS = [
+    Refusal(
+        QUANTIZED,
+        quantized_over_cache(7),
+        "3 places from 7 on do not lie in the cache",
+        outputs=OUT,
+    ),
+    Refusal(
+        QUANTIZED,
+        (*quantized_over_cache(0)[:8], *[None] * 6),
+        "the query needs scales and zero points",
+        outputs=OUT,
+    ),
+    Refusal(
+        QUANTIZED,
+        (*quantized_over_cache(0)[:9], torch.ones(2, 3, 4, 2), *quantized_over_cache(0)[10:]),
+        "scales",
+        outputs=OUT,
+    ),
+    Refusal(
+        QUANTIZED, (*quantized_over_cache(0), True), "is_seq_at_dim_2 is not served", outputs=OUT
+    ),
     Refusal(SDPA, (*over_cache(), 7), "3 places from 7 on do not lie in the cache", outputs=OUT),
     Refusal(SDPA, (*over_cache(), -1), "do not lie in the cache", outputs=OUT),
     Refusal(SDPA, (*over_cache(own=3), 0), "no multiple", outputs=OUT),
