@@ -99,7 +99,7 @@ def linear(source):
     return program
 
 
-def convolution(name, width=3, stride_w=1, dilation=1):
+def convolution(name, width=3, stride_w=1, dilation=1, result_scales=(-5, 0)):
     def build(source):
         program = PayloadProgram()
         groups, inputs = source.choice(1, 1, 2), source.choice(1, 3, 4, 16, 33)
@@ -125,7 +125,7 @@ def convolution(name, width=3, stride_w=1, dilation=1):
         shape, dim = (count, *kernel, inputs), 0
         if name == "DepthwiseConv2d":
             shape, dim = (1, *kernel, count), 3
-        given, result = source.whole(), source.whole(-5, 0)
+        given, result = source.whole(), source.whole(*result_scales)
         program.node(
             name,
             source.limits(result),
@@ -282,6 +282,11 @@ KINDS: dict[str, Callable[[Source], PayloadProgram]] = {
         )
         for name in ("Conv2d", "DepthwiseConv2d")
         for width, step, dilation in WINDOWS
+    },
+    # Sums times scales may leave 32 bits.
+    **{
+        f"{name} with large scales": convolution(name, result_scales=(-14, -12))
+        for name in ("Conv2d", "DepthwiseConv2d")
     },
     **{name: binary(name) for name in BINARY},
     **{name: unary(name) for name in UNARY},

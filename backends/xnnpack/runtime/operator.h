@@ -28,6 +28,7 @@ struct RunContext {
   Context& context;
   Span<const Operand> values;
   uint8_t* scratch;  // 64-byte aligned
+  bool is_joined;    // operators do what they took over from others
 };
 
 // Elements of one value around another value.
@@ -35,6 +36,12 @@ struct Border {
   std::vector<int64_t> before;  // by dimension
   std::vector<int64_t> after;
   uint32_t pattern = 0;  // of one element, as it stands in memory
+};
+
+// Limits of an int8 result, as integers.
+struct IntegerLimits {
+  int32_t lower;
+  int32_t upper;
 };
 
 // One node, ready to run. It reads and writes values by index.
@@ -57,6 +64,10 @@ class Operator {
   // Reads `input` as input 0, without the border that it had until now, and puts the border around
   // it itself; false, with nothing changed, where it cannot.
   virtual bool take_border(const Border& /*border*/, size_t /*input*/) { return false; }
+  // What it limits the integers of input 0 to, where it does nothing else.
+  virtual const IntegerLimits* limits() const { return nullptr; }
+  // Limits its results to these as well, where runs are joined; false where it cannot.
+  virtual bool take_limits(const IntegerLimits& /*limits*/) { return false; }
 };
 
 // What a node's operator is made of. Inputs and outputs are recorded as they are asked for.

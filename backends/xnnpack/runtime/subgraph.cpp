@@ -4,6 +4,7 @@
 
 #include "backends/xnnpack/runtime/arena_plan.h"
 #include "backends/xnnpack/runtime/fold_borders.h"
+#include "backends/xnnpack/runtime/join_limits.h"
 #include "backends/xnnpack/runtime/node_results.h"
 #include "runtime/core/checked.h"
 #include "runtime/core/ticks.h"
@@ -26,6 +27,7 @@ Subgraph::Subgraph(const DelegateDescription& description)
   for (uint32_t i = 0; i < file_.graph->xnodes()->size(); ++i) add_step(i);
   check_order();
   fold_borders(graph_, steps_);
+  join_limits(graph_, steps_);
   find_arguments();
 }
 
@@ -202,9 +204,15 @@ void Subgraph::run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* 
       operands_[i].data = operands_[base].data;
     }
   }
-  const RunContext run{context, {operands_.data(), operands_.size()}, scratch_.data()};
+  // An observer sees every node.
+  const bool is_joined = observer == nullptr;
+  const RunContext run{context, {operands_.data(), operands_.size()}, scratch_.data(), is_joined};
   for (const Step& step : steps_) {
     context.check_interrupted();
+    if (is_joined && step.is_joined &&
+        operands_[step.inputs[0]].data == operands_[step.outputs[0]].data) {
+      continue;
+    }
     const int64_t begin = observer == nullptr ? 0 : ticks();
     step.run->run(run);
     if (observer != nullptr) report(*observer, step, begin, ticks());

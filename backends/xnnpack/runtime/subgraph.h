@@ -21,6 +21,7 @@ class Subgraph {
     std::vector<size_t> inputs;
     std::vector<size_t> outputs;
     bool is_as_written = true;  // false: outputs hold something else than the payload says
+    bool is_joined = false;  // the step that writes its input does it, where runs are joined
   };
   // The description's bytes must outlive the subgraph. Throws what is wrong with the payload.
   explicit Subgraph(const DelegateDescription& description);

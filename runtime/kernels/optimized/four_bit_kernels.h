@@ -48,7 +48,7 @@ using FourBitTileFunction = void (*)(const FourBitTile& tile);
 
 struct FourBitKernels {
   int max_rows;
-  // [rows - 1]. out = (scaled sum * zero point + sums of blocks * scale) * row scale + bias, limited
+  // [rows - 1]. out = (scaled sum * zero point + block sums * scales) * row scale + bias, limited
   FourBitTileFunction by_blocks[kFourBitRows];
   // [rows - 1]. out = (sum - zero point * column's sum) * row scale * scale + bias, limited
   FourBitTileFunction by_columns[kFourBitRows];

@@ -115,12 +115,12 @@ inline __attribute__((always_inline)) void load_quarters(const etlab::QuantizedD
 }
 
 // Narrowing puts the quarters of each 16 channels back into order.
-template <bool is_paired>
+template <bool is_paired, bool has_large_scales>
 inline __attribute__((always_inline)) void finish_pixel(const etlab::QuantizedDepthwise& job,
                                                         const DepthwiseBlock& block,
                                                         const __m512i (&sums)[kQuarters],
                                                         int64_t pixel) {
-  const __m512i bytes = narrow(narrowing_of(job), sums, block.scales);
+  const __m512i bytes = narrow<4, has_large_scales>(narrowing_of(job), sums, block.scales);
   const int64_t place = pixel * job.window.channels + block.channel;
   if constexpr (is_paired) {
     const auto mask = static_cast<__mmask32>(block.mask);
@@ -160,7 +160,7 @@ inline __attribute__((always_inline)) void depthwise_neighbours(
     }
   }
 #pragma GCC unroll 8
-  for (int p = 0; p < pixels; ++p) finish_pixel<is_paired>(job, block, sums[p], first + p);
+  for (int p = 0; p < pixels; ++p) finish_pixel<is_paired, false>(job, block, sums[p], first + p);
 }
 
 // Any window, a pixel at a time.
@@ -179,7 +179,7 @@ void depthwise_pixel(const etlab::QuantizedDepthwise& job, const DepthwiseBlock&
                    _mm512_loadu_si512(block.weights + g * kGroupBytes + 64 * q));
     }
   }
-  finish_pixel<is_paired>(job, block, sums, pixel);
+  finish_pixel<is_paired, true>(job, block, sums, pixel);
 }
 
 template <int width, int step, bool is_paired>
@@ -199,10 +199,12 @@ void depthwise_row(const etlab::QuantizedDepthwise& job, const DepthwiseBlock& b
 template <bool is_paired>
 void depthwise_channels(const etlab::QuantizedDepthwise& job, const DepthwiseBlock& block) {
   const int64_t width = job.window.width;
-  if (width == 3 && job.step == 1) return depthwise_row<3, 1, is_paired>(job, block);
-  if (width == 3 && job.step == 2) return depthwise_row<3, 2, is_paired>(job, block);
-  if (width == 5 && job.step == 1) return depthwise_row<5, 1, is_paired>(job, block);
-  if (width == 5 && job.step == 2) return depthwise_row<5, 2, is_paired>(job, block);
+  const bool is_usual = !(is_large(block.scales[0]) || is_large(block.scales[1]) ||
+                          is_large(block.scales[2]) || is_large(block.scales[3]));
+  if (is_usual && width == 3 && job.step == 1) return depthwise_row<3, 1, is_paired>(job, block);
+  if (is_usual && width == 3 && job.step == 2) return depthwise_row<3, 2, is_paired>(job, block);
+  if (is_usual && width == 5 && job.step == 1) return depthwise_row<5, 1, is_paired>(job, block);
+  if (is_usual && width == 5 && job.step == 2) return depthwise_row<5, 2, is_paired>(job, block);
   for (int64_t pixel = 0; pixel < job.pixels; ++pixel) {
     depthwise_pixel<is_paired>(job, block, pixel);
   }

@@ -76,12 +76,15 @@ void requantize_panel(const QuantizedGemm& problem, const QuantizedWeights& weig
   job.count = used_columns(weights, panel);
   const auto at_once = kernels.requantized_panel[weights.vectors(panel) - 1];
   if (at_once != nullptr && taps <= kMostQuantizedTaps) {
-    const bool is_matrix = problem.offsets == nullptr;
-    at_once({is_matrix ? problem.input + begin * problem.row_stride : problem.input,
-             is_matrix ? nullptr : problem.offsets + begin * taps, problem.row_stride,
-             problem.padding, taps, weights.groups(), weights.panel(panel)},
-            job);
-    return;
+    QuantizedPanel rows{problem.input,   problem.offsets, problem.row_stride,
+                        problem.padding, taps,            weights.groups(),
+                        weights.panel(panel)};
+    if (problem.offsets == nullptr) {
+      rows.input += begin * problem.row_stride;
+    } else {
+      rows.offsets += begin * taps;
+    }
+    if (at_once(rows, job)) return;
   }
   multiply_tiles(problem, weights, panel, begin, end,
                  [&](const int32_t* sums, int64_t /*row*/, int64_t rows) {

@@ -48,8 +48,9 @@ struct QuantizedPanel {
   const int8_t* b;
 };
 constexpr int64_t kMostQuantizedTaps = 64;  // of a panel that is multiplied at once
-// All rows and columns of `job`, whose sums are not used.
-using RequantizedPanelFunction = void (*)(const QuantizedPanel& panel, const RequantizedRows& job);
+// All rows and columns of `job`, whose sums are not used. False, with nothing done, where a scale
+// is too large for it.
+using RequantizedPanelFunction = bool (*)(const QuantizedPanel& panel, const RequantizedRows& job);
 
 // One row of sums of a row quantized at run time to float:
 // (sum - offset * column_sum) * row scale * column scale + bias, limited.

@@ -44,8 +44,11 @@ struct QuantizedKernels {
   // Of the numbers and zero.
   FloatRange (*range_with_zero)(const float* x, int64_t count);
   void (*sum)(const QuantizedSumRow& row);
-  // out[i] = the larger of out[i] and x[i].
-  void (*raise_to)(const int8_t* x, int8_t* out, int64_t count);
+  // out[i] = the largest of rows[r][i], at least `lower`.
+  void (*highest)(const int8_t* const* rows, int64_t row_count, int8_t* out, int64_t count,
+                  int8_t lower);
+  // out[3 * i + p] = x[i + p * stride].
+  void (*interleave_three)(const uint8_t* x, int64_t stride, uint8_t* out, int64_t count);
   // out[i] = x[i], limited.
   void (*clamp)(const int8_t* x, int8_t* out, int64_t count, int8_t lower, int8_t upper);
   // out[i] = table[x[i] + 128].

@@ -20,12 +20,34 @@ inline __attribute__((always_inline)) void store_bytes(int8_t* out, __m512i x, _
   }
 }
 
+// Below, conversion and narrowing saturate where the limit alone would do; above, a number out of
+// range would change its sign.
+inline __attribute__((always_inline)) __m512i quantize_64(const float* x, __m512 scale,
+                                                          __m512 upper, int32_t zero_point) {
+  const __m512i offset = _mm512_set1_epi16(static_cast<int16_t>(zero_point));
+  __m512i whole[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(x + 16 * v), scale);
+    whole[v] = _mm512_cvtps_epi32(_mm512_min_ps(scaled, upper));  // of a NaN, the second operand
+  }
+  const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(whole[0], whole[1]), offset);
+  const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(whole[2], whole[3]), offset);
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  return _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high));
+}
+
 void quantize(const etlab::QuantizeRow& row) {
   const __m512 scale = _mm512_set1_ps(row.inverse_scale);
   const __m512 lower = _mm512_set1_ps(static_cast<float>(-128 - row.zero_point));
   const __m512 upper = _mm512_set1_ps(static_cast<float>(127 - row.zero_point));
   const __m512i zero_point = _mm512_set1_epi32(row.zero_point);
-  for (int64_t i = 0; i < row.count; i += 16) {
+  int64_t i = 0;
+  for (; i + 64 <= row.count; i += 64) {
+    const __m512i bytes = quantize_64(row.x + i, scale, upper, row.zero_point);
+    _mm512_storeu_si512(row.out + i, bytes);
+  }
+  for (; i < row.count; i += 16) {
     const __mmask16 mask = mask_of(row.count - i);
     __m512 x = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, row.x + i), scale);
     x = _mm512_max_ps(_mm512_min_ps(x, upper), lower);  // of a NaN, the second operand

@@ -96,8 +96,64 @@ void sum(const QuantizedSumRow& row) {
   }
 }
 
-void raise_to(const int8_t* __restrict x, int8_t* __restrict out, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) out[i] = out[i] > x[i] ? out[i] : x[i];
+typedef int8_t Sixteen __attribute__((vector_size(16)));
+typedef int8_t SixtyFour __attribute__((vector_size(64)));
+
+// The columns of a vector over all rows, in registers.
+template <typename Vector>
+inline __attribute__((always_inline)) void highest_columns(const int8_t* const* rows,
+                                                           int64_t row_count, int64_t first,
+                                                           int8_t* out, int8_t lower) {
+  Vector top = Vector{} + lower;
+  for (int64_t r = 0; r < row_count; ++r) {
+    Vector x;
+    __builtin_memcpy(&x, rows[r] + first, sizeof(x));
+    top = top > x ? top : x;
+  }
+  __builtin_memcpy(out + first, &top, sizeof(top));
+}
+
+void highest(const int8_t* const* rows, int64_t row_count, int8_t* out, int64_t count,
+             int8_t lower) {
+  int64_t i = 0;
+  for (; i + 64 <= count; i += 64) highest_columns<SixtyFour>(rows, row_count, i, out, lower);
+  for (; i + 16 <= count; i += 16) highest_columns<Sixteen>(rows, row_count, i, out, lower);
+  for (; i < count; ++i) {
+    int8_t top = lower;
+    for (int64_t r = 0; r < row_count; ++r) top = rows[r][i] > top ? rows[r][i] : top;
+    out[i] = top;
+  }
+}
+
+typedef uint8_t SixteenBytes __attribute__((vector_size(16)));
+
+inline __attribute__((always_inline)) SixteenBytes load_sixteen(const uint8_t* p) {
+  SixteenBytes x;
+  __builtin_memcpy(&x, p, sizeof(x));
+  return x;
+}
+
+void interleave_three(const uint8_t* x, int64_t stride, uint8_t* out, int64_t count) {
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const SixteenBytes a = load_sixteen(x + i);
+    const SixteenBytes b = load_sixteen(x + i + stride);
+    const SixteenBytes c = load_sixteen(x + i + 2 * stride);
+    // Two of the three in their places, then the third.
+    const SixteenBytes ab[3] = {
+        __builtin_shufflevector(a, b, 0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5),
+        __builtin_shufflevector(a, b, 21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26),
+        __builtin_shufflevector(a, b, 0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0)};
+    const SixteenBytes whole[3] = {
+        __builtin_shufflevector(ab[0], c, 0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15),
+        __builtin_shufflevector(ab[1], c, 0, 21, 2, 3, 22, 5, 6, 23, 8, 9, 24, 11, 12, 25, 14, 15),
+        __builtin_shufflevector(ab[2], c, 26, 1, 2, 27, 4, 5, 28, 7, 8, 29, 10, 11, 30, 13, 14,
+                                31)};
+    __builtin_memcpy(out + 3 * i, whole, sizeof(whole));
+  }
+  for (; i < count; ++i) {
+    for (int p = 0; p < 3; ++p) out[3 * i + p] = x[i + p * stride];
+  }
 }
 
 void clamp(const int8_t* x, int8_t* out, int64_t count, int8_t lower, int8_t upper) {
@@ -112,6 +168,7 @@ void look_up(const int8_t* x, int8_t* out, int64_t count, const int8_t* table) {
 }
 
 constexpr QuantizedKernels kQuantizedKernels = {
-    &quantize, &dequantize, &range_with_zero, &sum, &raise_to, &clamp, &look_up};
+    &quantize, &dequantize, &range_with_zero, &sum, &highest, &interleave_three, &clamp,
+    &look_up};
 
 }  // namespace

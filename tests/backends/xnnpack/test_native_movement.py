@@ -5,8 +5,9 @@ import torch
 from interop.payload_programs import D, PayloadProgram
 from torch.nn import functional
 
+from etlab.backends.xnnpack.payload.schema import PerTensorQuant
 from etlab.errors import EtlabError
-from etlab.runtime import Runtime
+from etlab.runtime import Runtime, _native
 from etlab.testing import assert_same
 
 X = torch.randn(2, 8, 9, 5, generator=torch.Generator().manual_seed(0))  # (N, H, W, C)
@@ -125,6 +126,31 @@ def test_large_matrix_is_transposed():
     x = torch.randn(300, 217, generator=torch.Generator().manual_seed(1))
     actual = one("StaticTranspose", x, x.t().contiguous(), num_dims=2, perm=(1, 0))
     assert_same(actual, x.t().contiguous())
+
+
+@pytest.mark.parametrize("isa", ["best", "generic"])
+def test_planes_of_three_colours_become_pixels(isa):
+    quant = PerTensorQuant(0.5, 3)
+    generator = torch.Generator().manual_seed(2)
+    kinds = [
+        (torch.randn(2, 3, 7, 11, generator=generator), None, None),
+        (torch.randn(2, 3, 7, 11, generator=generator).half(), None, None),
+        (torch.randint(-128, 128, (2, 3, 7, 11), dtype=torch.int8), D.QINT8, quant),
+    ]
+    _native.use_instruction_set(isa)
+    try:
+        for x, *kind in kinds:
+            program = PayloadProgram()
+            program.node(
+                "StaticTranspose",
+                num_dims=4,
+                perm=(0, 2, 3, 1),
+                input_id=program.input(x, *kind),
+                output_id=program.output(nhwc(x), *kind),
+            )
+            assert_same(program.run()[0], nhwc(x))
+    finally:
+        _native.use_instruction_set("best")
 
 
 def test_slice_and_pad():

@@ -7,6 +7,7 @@
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/gemm_kernels.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/quantized_kernels.h"
 
 namespace etlab {
 
@@ -36,10 +37,39 @@ void transpose_plane(const uint32_t* source, uint32_t* target, int64_t columns, 
   }
 }
 
+// Three planes of pictures: by vectors of bytes, or of four times four bytes.
+void interleave_three(const uint8_t* source, uint8_t* target, int64_t rows,
+                      int64_t source_column) {
+  ETLAB_FOR_INSTRUCTION_SET(quantized_kernels)
+      .interleave_three(source, source_column, target, rows);
+}
+void interleave_three(const uint32_t* source, uint32_t* target, int64_t rows,
+                      int64_t source_column) {
+  typedef uint32_t Four __attribute__((vector_size(16)));
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    Four x[3];
+    for (int c = 0; c < 3; ++c) std::memcpy(&x[c], source + r + c * source_column, sizeof(Four));
+    const Four whole[3] = {
+        __builtin_shufflevector(__builtin_shufflevector(x[0], x[1], 0, 4, 0, 1), x[2], 0, 1, 4, 3),
+        __builtin_shufflevector(__builtin_shufflevector(x[1], x[0], 1, 0, 6, 2), x[2], 0, 5, 2, 3),
+        __builtin_shufflevector(__builtin_shufflevector(x[0], x[1], 0, 3, 7, 0), x[2], 6, 1, 2, 7)};
+    std::memcpy(target + 3 * r, whole, sizeof(whole));
+  }
+  interleave<3>(source + r, target + 3 * r, rows - r, source_column, 3);
+}
+void interleave_three(const uint16_t* source, uint16_t* target, int64_t rows,
+                      int64_t source_column) {
+  interleave<3>(source, target, rows, source_column, 3);
+}
+
 template <typename T>
 void copy_strided_plane(const T* source, T* target, int64_t columns, int64_t rows,
                         int64_t source_column, int64_t source_row, int64_t target_column,
                         int64_t target_row) {
+  if (target_column == 1 && source_row == 1 && columns == 3 && target_row == 3) {
+    return interleave_three(source, target, rows, source_column);
+  }
   if (target_column == 1 && source_row == 1 && columns == 3) {
     return interleave<3>(source, target, rows, source_column, target_row);
   }

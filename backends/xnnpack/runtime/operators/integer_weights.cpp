@@ -104,8 +104,21 @@ Requantization requantization_of(const OperatorBuilder& builder, size_t in,
   const IntegerLimits limits = integer_limits(builder, to);
   result.lower = static_cast<float>(limits.lower - to.zero_point);
   result.upper = static_cast<float>(limits.upper - to.zero_point);
+  result.joined_lower = result.lower;
+  result.joined_upper = result.upper;
   result.zero_point = to.zero_point;
   return result;
+}
+
+bool Requantization::take_limits(const IntegerLimits& limits) {
+  const float narrower_lower =
+      std::max(joined_lower, static_cast<float>(limits.lower - zero_point));
+  const float narrower_upper =
+      std::min(joined_upper, static_cast<float>(limits.upper - zero_point));
+  if (narrower_lower > narrower_upper) return false;
+  joined_lower = narrower_lower;
+  joined_upper = narrower_upper;
+  return true;
 }
 
 }  // namespace etlab

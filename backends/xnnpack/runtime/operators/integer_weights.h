@@ -21,10 +21,6 @@ std::vector<float> float_bias(const OperatorBuilder& builder, std::optional<size
                               int64_t outputs);
 
 // Limits of an int8 result, from those of its numbers.
-struct IntegerLimits {
-  int32_t lower;
-  int32_t upper;
-};
 IntegerLimits integer_limits(const OperatorBuilder& builder, const Quantization& quantization);
 
 // How sums become int8 results: scale of input times weights by scale of the result, a column each.
@@ -33,7 +29,14 @@ struct Requantization {
   std::vector<float> scales;
   float lower = 0.0f;  // less the zero point
   float upper = 0.0f;
+  float joined_lower = 0.0f;  // with the limits of a node behind
+  float joined_upper = 0.0f;
   int32_t zero_point = 0;
+
+  float lower_for(const RunContext& run) const { return run.is_joined ? joined_lower : lower; }
+  float upper_for(const RunContext& run) const { return run.is_joined ? joined_upper : upper; }
+  // False where nothing lies within both limits.
+  bool take_limits(const IntegerLimits& limits);
 };
 Requantization requantization_of(const OperatorBuilder& builder, size_t in, const GraphValue& filter,
                                  std::optional<size_t> bias, size_t out,

@@ -40,7 +40,8 @@ class QuantizedDepthwiseConvolution : public Operator {
   void reshape(Span<Operand> values) override {
     sizes_ = node_.sizes(values[node_.in].shape);
     values[node_.out].shape = node_.output_shape(sizes_);
-    offsets_ = window_offsets(node_.window, sizes_, sizes_.channels);
+    offsets_.clear();
+    if (!is_simple()) offsets_ = window_offsets(node_.window, sizes_, sizes_.channels);
   }
 
   size_t scratch_bytes(int threads) const override {
@@ -49,6 +50,10 @@ class QuantizedDepthwiseConvolution : public Operator {
 
   bool take_border(const Border& border, size_t input) override {
     return static_cast<int8_t>(border.pattern) == padding_[0] && node_.take_border(border, input);
+  }
+
+  bool take_limits(const IntegerLimits& limits) override {
+    return requantization_.take_limits(limits);
   }
 
   void run(const RunContext& run) override {
@@ -67,11 +72,11 @@ class QuantizedDepthwiseConvolution : public Operator {
             int8_t* line = out + (picture * sizes_.output_h + y) * line_size();
             const int64_t lines = std::min<int64_t>(2, sizes_.output_h - y);
             if (is_simple()) {
-              run_lines(image, y, lines, reinterpret_cast<const int8_t**>(scratch), line);
+              run_lines(run, image, y, lines, reinterpret_cast<const int8_t**>(scratch), line);
               continue;
             }
             for (int64_t k = 0; k < lines; ++k) {
-              run_pixels(image, y + k, reinterpret_cast<int32_t*>(scratch),
+              run_pixels(run, image, y + k, reinterpret_cast<int32_t*>(scratch),
                          line + k * line_size());
             }
           }
@@ -103,24 +108,60 @@ class QuantizedDepthwiseConvolution : public Operator {
     return offset < 0 ? padding_.data() : image + offset;
   }
 
+  // Rows of the window, four at once: a column's pixels lie beside the one's before.
   void point_to_windows(const int8_t* image, int64_t y, const int8_t** rows) const {
-    const QuantizedWindow window = this->window();
-    for (int64_t x = 0; x < sizes_.output_w; ++x) {
-      const int32_t* offsets = offsets_.data() + (y * sizes_.output_w + x) * window.taps();
-      const int64_t known = x == 0 ? 0 : window.width - step();
-      for (int64_t column = known; column < window.width; ++column) {
-        const int8_t** pixels = rows + (x * step() + column) * window.column_rows();
-        for (int64_t row = 0; row < window.column_rows(); ++row) {
-          pixels[row] = row < window.height
-                            ? pixel_at(image, offsets[row * window.width + column])
-                            : padding_.data();
+    const Window& w = node_.window;
+    const int64_t group = kQuantizedGroup;
+    for (int64_t first = 0; first < window().column_rows(); first += group) {
+      const int8_t* lines[kQuantizedGroup];
+      int64_t steps[kQuantizedGroup];  // from pixel to pixel; the padding's are one
+      for (int64_t t = 0; t < group; ++t) {
+        const int64_t line = y * w.stride_h - w.pad_top + (first + t) * w.dilation_h;
+        const bool is_inside = first + t < w.kernel_h && line >= 0 && line < sizes_.input_h;
+        lines[t] = is_inside ? image + line * sizes_.input_w * sizes_.channels : padding_.data();
+        steps[t] = is_inside ? sizes_.channels : 0;
+      }
+      if (step() == w.stride_w && w.dilation_w == 1) {
+        point_to_columns(lines, steps, rows + first);
+        continue;
+      }
+      for (int64_t x = 0; x < sizes_.output_w; ++x) {
+        for (int64_t column = 0; column < w.kernel_w; ++column) {
+          const int64_t place = x * w.stride_w - w.pad_left + column * w.dilation_w;
+          const bool is_inside = place >= 0 && place < sizes_.input_w;
+          const int8_t** pixels = rows + (x * step() + column) * window().column_rows() + first;
+          for (int64_t t = 0; t < group; ++t) {
+            pixels[t] = is_inside ? lines[t] + place * steps[t] : padding_.data();
+          }
         }
       }
     }
   }
 
-  void run_lines(const int8_t* image, int64_t y, int64_t lines, const int8_t** tables,
-                 int8_t* out) const {
+  // All columns that windows without gaps have, from left to right.
+  void point_to_columns(const int8_t* (&lines)[kQuantizedGroup],
+                        const int64_t (&steps)[kQuantizedGroup], const int8_t** pixels) const {
+    const int64_t columns = (sizes_.output_w - 1) * step() + node_.window.kernel_w;
+    const int64_t left = std::min(node_.window.pad_left, columns);
+    const int64_t inside = std::clamp<int64_t>(columns - left, 0, sizes_.input_w);
+    const int64_t column_rows = window().column_rows();
+    const auto pad = [&](int64_t count) {
+      for (int64_t i = 0; i < count; ++i, pixels += column_rows) {
+        std::fill_n(pixels, kQuantizedGroup, padding_.data());
+      }
+    };
+    pad(left);
+    for (int64_t i = 0; i < inside; ++i, pixels += column_rows) {
+      for (int64_t t = 0; t < kQuantizedGroup; ++t) {
+        pixels[t] = lines[t];
+        lines[t] += steps[t];
+      }
+    }
+    pad(columns - left - inside);
+  }
+
+  void run_lines(const RunContext& run, const int8_t* image, int64_t y, int64_t lines,
+                 const int8_t** tables, int8_t* out) const {
     for (int64_t k = 0; k < lines; ++k) point_to_windows(image, y + k, tables + k * table_size());
     kernels_.depthwise({{tables, tables + table_size()},
                         window(),
@@ -131,13 +172,14 @@ class QuantizedDepthwiseConvolution : public Operator {
                         requantization_.scales.data(),
                         {out, out + line_size()},
                         lines,
-                        requantization_.lower,
-                        requantization_.upper,
+                        requantization_.lower_for(run),
+                        requantization_.upper_for(run),
                         requantization_.zero_point});
   }
 
   // Several outputs a channel.
-  void run_pixels(const int8_t* image, int64_t y, int32_t* sums, int8_t* out) const {
+  void run_pixels(const RunContext& run, const int8_t* image, int64_t y, int32_t* sums,
+                  int8_t* out) const {
     const int64_t taps = node_.window.taps();
     for (int64_t x = 0; x < sizes_.output_w; ++x) {
       const int32_t* offsets = offsets_.data() + (y * sizes_.output_w + x) * taps;
@@ -150,8 +192,9 @@ class QuantizedDepthwiseConvolution : public Operator {
         sums[c] = sum;
       }
       kernels_.requantize({sums, requantization_.bias.data(), requantization_.scales.data(),
-                           out + x * node_.outputs(), 0, 1, node_.outputs(), requantization_.lower,
-                           requantization_.upper, requantization_.zero_point});
+                           out + x * node_.outputs(), 0, 1, node_.outputs(),
+                           requantization_.lower_for(run), requantization_.upper_for(run),
+                           requantization_.zero_point});
     }
   }
 

@@ -12,6 +12,8 @@
 namespace etlab {
 namespace {
 
+constexpr int64_t kMostRows = 64;  // that are compared at once
+
 class QuantizedMaxPooling : public Operator {
  public:
   QuantizedMaxPooling(size_t in, size_t out, const Window& window, const IntegerLimits& limits)
@@ -33,15 +35,21 @@ class QuantizedMaxPooling : public Operator {
     run.context.parallel_for(
         sizes_.batch * pixels, 1 + (1 << 14) / (window_.taps() * channels + 1),
         [&](int64_t begin, int64_t end) {
+          const int8_t* rows[kMostRows];
           for (int64_t i = begin; i < end; ++i) {
             const int8_t* image = in + i / pixels * sizes_.input_pixels() * channels;
             const int32_t* offsets = offsets_.data() + i % pixels * window_.taps();
             int8_t* result = out + i * channels;
-            std::fill(result, result + channels, static_cast<int8_t>(limits_.lower));
+            int64_t count = 0;
             for (int64_t tap = 0; tap < window_.taps(); ++tap) {
-              if (offsets[tap] < 0) continue;
-              kernels.raise_to(image + offsets[tap], result, channels);
+              if (offsets[tap] >= 0) rows[count++] = image + offsets[tap];
+              if (count < kMostRows) continue;
+              kernels.highest(rows, count, result, channels, static_cast<int8_t>(limits_.lower));
+              rows[0] = result;
+              count = 1;
             }
+            kernels.highest(rows, count, result, channels, static_cast<int8_t>(limits_.lower));
+            if (limits_.upper == 127) continue;
             kernels.clamp(result, result, channels, static_cast<int8_t>(limits_.lower),
                           static_cast<int8_t>(limits_.upper));
           }

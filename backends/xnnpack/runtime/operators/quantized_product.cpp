@@ -113,6 +113,10 @@ class QuantizedProduct : public Operator {
            node_.take_border(border, input);
   }
 
+  bool take_limits(const IntegerLimits& limits) override {
+    return !is_dynamic_ && requantization_.take_limits(limits);
+  }
+
   void run(const RunContext& run) override {
     const int8_t* input = run.values[node_.in].as<int8_t>();
     if (needs_copy()) {
@@ -160,8 +164,8 @@ class QuantizedProduct : public Operator {
     requantized_gemm(run.context, problem, weights,
                      {nullptr, requantization_.bias.data() + begin,
                       requantization_.scales.data() + begin, out + first, node_.outputs(),
-                      problem.rows, node_.group_outputs, requantization_.lower,
-                      requantization_.upper, requantization_.zero_point});
+                      problem.rows, node_.group_outputs, requantization_.lower_for(run),
+                      requantization_.upper_for(run), requantization_.zero_point});
   }
 
   void run_dynamic(const RunContext& run, const QuantizedGemm& problem, int64_t image,

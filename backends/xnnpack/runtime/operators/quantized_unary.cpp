@@ -130,6 +130,7 @@ class IntegerClamp : public Operator {
   }
 
   bool may_overwrite(size_t) const override { return true; }
+  const IntegerLimits* limits() const override { return &limits_; }
 
  private:
   size_t in_;
