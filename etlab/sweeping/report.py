@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from etlab import display
 from etlab.errors import InvalidArgumentError, NotFoundError
@@ -132,6 +132,10 @@ class Sweep:
         if all(one.key != chosen.key for one in self.rows):
             raise InvalidArgumentError("export: this row is of another sweep")
         return self._open(chosen.key)
+
+    def widget(self, **options: Any) -> Any:
+        """A `SweepView` of this sweep; see there for the options."""
+        return display.view_of(self, "SweepView", **options)
 
     def objective(self, name: str) -> Objective:
         """The objective of this name.

@@ -1,11 +1,15 @@
 """The views of delegation, parity, sweeps and differences in a real browser."""
 
+from pathlib import Path
+
 import pytest
 from browser.pages import traits
 from report_models import splitting_run
 
 from etlab import display
 from etlab.numerics import metric
+from etlab.sweeping import Sweep, SweepRow
+from etlab.sweeping.objectives import find_objective
 
 
 def rows_of(page, caption):
@@ -17,6 +21,24 @@ def rows_of(page, caption):
     ]
 
 
+def sweep_of():
+    """Five configurations by three objectives; one failed."""
+    figures = {
+        "none": (120.0, 4000.0, 3.0),
+        "fp16": (60.0, 2000.0, 4.0),
+        "int8": (40.0, 1000.0, 1.0),
+        "slow": (40.0, 1000.0, 9.0),
+    }
+    names = ("sqnr_db", "size", "latency")
+    rows = [
+        SweepRow(name, "none", name, "ok", "", 1.0, dict(zip(names, values, strict=True)))
+        for name, values in figures.items()
+    ]
+    rows.append(SweepRow("broken", "none", "8da4w", "failed", "no kernel for it"))
+    objectives = tuple(map(find_objective, names))
+    return Sweep("Mlp", objectives, tuple(rows), "1 sample", Path("s.parquet"))
+
+
 @pytest.fixture(scope="module")
 def run():
     return splitting_run()
@@ -26,11 +48,12 @@ def run():
 def views(run):
     return {
         "delegation": run.delegation().widget,
+        "sweep": sweep_of().widget,
         "parity": splitting_run(quantizer="int8").parity(paths=["quantized", "native"]).widget,
     }
 
 
-@pytest.mark.parametrize("kind", ["delegation", "parity"])
+@pytest.mark.parametrize("kind", ["delegation", "parity", "sweep"])
 def test_axe_finds_no_barrier_in_either_theme(open_view, barriers, views, kind):
     for theme in ("light", "dark"):
         page = open_view(views[kind](theme=theme))
@@ -102,3 +125,28 @@ def test_layers_are_walked_sorted_and_marked_and_their_tensors_shown(open_view, 
     assert traits(page, "path") == "quantized"
     page.get_by_role("button", name="SQNR (dB)", exact=True).click()
     assert page.get_by_role("columnheader", name="SQNR (dB)", exact=True).get_attribute("aria-sort")
+
+
+def test_points_are_picked_and_bounds_move_the_best_as_python_has_it(open_view):
+    sweep = sweep_of()
+    page = open_view(sweep.widget())
+    label = "none, fp16: sqnr_db 60.0, size 2.0 KiB, latency 4.000 ms, ok, front"
+    page.get_by_role("button", name=label).focus()
+    page.keyboard.press("Enter")
+    assert traits(page, "selection") == ["none, fp16"]
+    page.get_by_role("slider", name="size").focus()
+    page.keyboard.press("ArrowRight")
+    assert traits(page, "bounds") == {"size": 2000}
+    page.get_by_role("button", name="best", exact=True).click()
+    assert traits(page, "selection") == [f"none, {sweep.best('size<=2000').quantizer}"]
+    frame = sweep.to_dataframe()
+    marks = [row[6] for row in rows_of(page, "Configurations")]
+    assert marks == ["broken", "best", "kept", "kept", ""]
+    assert [row[2] for row in rows_of(page, "Configurations")[:4]] == [
+        metric("sqnr_db").format(value) for value in frame.sqnr_db[:4]
+    ]
+    page.get_by_label("best by").select_option("latency")
+    page.get_by_role("button", name="best", exact=True).click()
+    assert traits(page, "selection") == ["none, int8"]
+    page.get_by_role("tab", name="Without result (1)").click()
+    assert rows_of(page, "Without result") == [["none", "8da4w", "failed", "no kernel for it"]]
