@@ -17,6 +17,7 @@ from etlab.quantize.base import QuantizeRequest, quiet_imports
 from etlab.quantize.pt2e.cleaning import fold_batch_norms
 from etlab.quantize.pt2e.constants import drop_unused
 from etlab.quantize.pt2e.convert import convert_pt2e
+from etlab.quantize.pt2e.lifting import can_lift, lift
 from etlab.quantize.pt2e.training import scale_weights_for_norms
 
 with quiet_imports():
@@ -132,6 +133,10 @@ def kept_state(model: fx.GraphModule) -> Iterator[None]:
 
 def export_quantized(converted: fx.GraphModule, request: QuantizeRequest) -> ExportedProgram:
     """A converted model as a program again."""
+    if can_lift(request.exported):
+        program = lift(converted, request.exported)
+        dequantize_late(program.graph)
+        return program
     with recurrent_layers_whole():
         program = torch.export.export(
             converted, request.example_inputs, dynamic_shapes=request.dynamic_shapes, strict=False

@@ -43,9 +43,9 @@ class PercentileObserver(MinMaxObserver):  # type: ignore[misc]
         if x_orig.numel() == 0:
             return x_orig
         values = x_orig.detach().to(self.min_val.dtype).reshape(-1)
-        outside = (100 - self.percentile) / 200
-        low = values.kthvalue(1 + int(outside * (values.numel() - 1))).values
-        high = values.kthvalue(values.numel() - int(outside * (values.numel() - 1))).values
+        outside = int((100 - self.percentile) / 200 * (values.numel() - 1))
+        low = values.topk(outside + 1, largest=False, sorted=False).values.max()
+        high = values.topk(outside + 1, sorted=False).values.min()
         self.seen += 1
         old_low, old_high = (low, high) if self.seen == 1 else (self.min_val, self.max_val)
         self.min_val.copy_(old_low + (low - old_low) / self.seen)
