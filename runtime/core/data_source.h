@@ -16,6 +16,9 @@ class DataSource {
  public:
   virtual ~DataSource() = default;
   virtual Span<const uint8_t> bytes() const = 0;
+  // Gives the memory of a mapped file back to the system, which reads the pages again where they are
+  // used; does nothing for other bytes. Nobody notices but those who count memory.
+  virtual void drop_pages() const {}
 };
 
 // Memory of somebody who keeps it alive; copied only when it is not aligned.

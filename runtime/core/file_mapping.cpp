@@ -53,6 +53,9 @@ class MappedFile : public DataSource {
   Span<const uint8_t> bytes() const override {
     return {static_cast<const uint8_t*>(address_), size_};
   }
+  void drop_pages() const override {
+    if (size_ != 0) ::madvise(address_, size_, MADV_DONTNEED);  // pages of a file that nobody wrote
+  }
 
  private:
   void* address_ = nullptr;

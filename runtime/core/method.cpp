@@ -116,6 +116,7 @@ void Method::make_delegates(const Program& program) {
       fail(error.kind(), "method '", name_, "', delegate ", i, " (",
            description.id()->string_view(), "): ", error.what());
     }
+    program.drop_pages();
   }
 }
 

@@ -49,6 +49,11 @@ Program::Program(std::unique_ptr<DataSource> source,
   shared_state_ = std::make_unique<SharedState>(root_);
 }
 
+void Program::drop_pages() const {
+  source_->drop_pages();
+  for (const auto& file : external_) file->drop_pages();
+}
+
 const schema::ExecutionPlan& Program::plan(std::string_view method) const {
   const auto position = std::find(method_names_.begin(), method_names_.end(), method);
   if (position == method_names_.end()) {

@@ -28,6 +28,8 @@ class Program {
   const schema::ExecutionPlan& plan(std::string_view method) const;
   const schema::Program& root() const { return root_; }
   const ProgramData& data() const { return data_; }
+  // See DataSource: after delegates made weights of their own of what is in the files.
+  void drop_pages() const;
   // Of the methods together; the one thing that runs change here.
   SharedState& shared_state() const { return *shared_state_; }
 

@@ -22,6 +22,7 @@ class TensorFile : public NamedData {
   Span<const uint8_t> get(std::string_view key) const override;
   // The bytes of the tensor `key`, which must have the dtype, sizes and dim order of `like`.
   Span<const uint8_t> tensor(std::string_view key, const Tensor& like) const;
+  void drop_pages() const { source_->drop_pages(); }
 
  private:
   struct Entry {

@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 
+import etlab
 from etlab import errors
 from etlab.runtime import Runtime, Verification, _native
 from etlab.testing import assert_same
@@ -154,3 +155,27 @@ def test_registries_name_operators_and_backends():
     assert "aten::relu.out" in runtime.operator_registry.operator_names
     assert not runtime.backend_registry.is_available("NoSuchBackend")
     assert "NoSuchBackend" not in runtime.backend_registry.registered_backend_names
+
+
+def _resident(path):
+    """Bytes of a mapped file that the process has in memory."""
+    lines = pathlib.Path("/proc/self/smaps").read_text().splitlines()
+    starts = [index for index, line in enumerate(lines) if line.endswith(str(path))]
+    rows = [line for start in starts for line in lines[start : start + 6]]
+    return sum(int(row.split()[1]) * 1024 for row in rows if row.startswith("Rss:"))
+
+
+@pytest.mark.skipif(
+    not pathlib.Path("/proc/self/smaps").exists(), reason="needs Linux's /proc/self/smaps"
+)
+def test_what_delegates_have_packed_is_not_kept_in_memory_twice(tmp_path):
+    torch.manual_seed(0)
+    model, x = torch.nn.Linear(2048, 2048).eval(), torch.randn(3, 2048)
+    path = tmp_path / "linear.pte"
+    run = etlab.export(model, (x,), partitioner="xnnpack")
+    run.save(path)
+    program = Runtime.get().load_program(path, memory_map=True)
+    method = program.load_method("forward")
+    assert _resident(path) < path.stat().st_size // 3  # a page can be large
+    (again,) = method.execute([x])
+    torch.testing.assert_close(again, model(x))
