@@ -5,7 +5,14 @@ A program holds them when `ExecutorchBackendConfig(extended_operators=True)` all
 
 # Nothing expands these: without the option they are refused.
 NAMES: frozenset[str] = frozenset(
-    {"aten::_fft_c2c.out", "aten::gcd.out", "aten::view_as_complex_copy.out"}
+    {
+        "aten::_fft_c2c.out",
+        "aten::_linalg_eigh.eigenvalues",
+        "aten::_linalg_svd.U",
+        "aten::gcd.out",
+        "aten::linalg_qr.out",
+        "aten::view_as_complex_copy.out",
+    }
 )
 
 # Without the option these are expanded into official operators.

@@ -12,12 +12,6 @@ WAYS_OUT: dict[str, str] = {
         "draw from torch.normal(rate, rate.sqrt()), which is close for rates above some tens, or "
         "pass the numbers in as an input"
     ),
-    "aten._linalg_svd.default": _CONSTANT,
-    "aten._linalg_eigh.default": _CONSTANT,
     "aten.linalg_eig.default": _CONSTANT,
-    "aten.linalg_qr.default": _CONSTANT,
     "aten.linalg_matrix_exp.default": _CONSTANT,
-    "aten.linalg_pinv.atol_rtol_tensor": (
-        f"{_CONSTANT}; for few columns torch.linalg.solve(a.mT @ a, a.mT) is the same"
-    ),
 }

@@ -68,8 +68,8 @@ class MemoryPlanningPass:
             )
         if self.allow_lifetime_and_storage_overlap:
             raise NotSupportedError(
-                "MemoryPlanningPass: allow_lifetime_and_storage_overlap=True is not supported: where"
-                " tensors that are alive together overlap, a program computes something else."
+                "MemoryPlanningPass: allow_lifetime_and_storage_overlap=True is not supported:"
+                " where tensors alive together overlap, a program computes something else."
                 " Results that may take the memory of their input do so by reuse_in_place=True"
             )
         if not self.alloc_mutable_buffers:

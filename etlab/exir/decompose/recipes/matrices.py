@@ -1,7 +1,8 @@
 """Linear equations, inverses and determinants of small matrices, column by column.
 
 The program grows with the matrix, so its side is limited. What eager raises for, a singular or
-not positive definite matrix, gives infinities and NaN.
+not positive definite matrix, gives infinities and NaN. The pseudo-inverse is made of a singular
+value decomposition, which is an extended operator for any size.
 """
 
 from typing import Any
@@ -166,3 +167,28 @@ def cholesky(
         rest = rest - column * column.transpose(-2, -1)
     factor = torch.cat(columns, -1) if columns else matrix.clone()
     return factor.transpose(-2, -1) if upper else factor, _no_trouble(matrix)
+
+
+@recipe(aten.linalg_pinv.atol_rtol_tensor)
+def pinv(
+    matrix: Tensor,
+    *,
+    atol: Tensor | None = None,
+    rtol: Tensor | None = None,
+    hermitian: bool = False,
+) -> Tensor:
+    if hermitian:  # one triangle counts
+        lower = torch.tril(matrix)
+        matrix = lower + torch.tril(matrix, -1).transpose(-2, -1).conj()
+    left, values, right = torch.linalg.svd(matrix, full_matrices=False)
+    if rtol is None and atol is None:
+        rtol = torch.tensor(max(matrix.shape[-2:]) * torch.finfo(values.dtype).eps)
+    largest = torch.amax(values, -1, keepdim=True)
+    limit = torch.zeros_like(largest)
+    if rtol is not None:
+        limit = torch.maximum(limit, rtol.unsqueeze(-1) * largest)
+    if atol is not None:
+        limit = torch.maximum(limit, atol.unsqueeze(-1))
+    inverse = torch.where(values > limit, 1.0 / values, 0.0).to(values.dtype)
+    columns = right.transpose(-2, -1).conj() * inverse.unsqueeze(-2)
+    return torch.matmul(columns, left.transpose(-2, -1).conj())
