@@ -219,7 +219,8 @@ def find_out_variant(operator: torch._ops.OpOverload) -> OutVariant | None:
     if operator.namespace in _SYNTHESIZED_NAMESPACES or _is_opaque_custom(operator):
         return synthesize(schema)
     variant = synthesize(schema)  # torch has no out variant of what it never calls whole
-    return variant if variant.full_name in extended_operators.WHOLE else None
+    is_own = variant.full_name in extended_operators.WHOLE | extended_operators.NAMES
+    return variant if is_own else None
 
 
 def _is_opaque_custom(operator: torch._ops.OpOverload) -> bool:

@@ -39,6 +39,12 @@ class GgufFile:
         self._place = 4
         if bytes(self._bytes[:4]) != b"GGUF":
             raise InvalidArgumentError(f"'{path}' is not a GGUF file")
+        try:
+            self._read_head(path)
+        except (struct.error, KeyError, OverflowError) as error:
+            raise InvalidArgumentError(f"'{path}' is damaged: its head ends early") from error
+
+    def _read_head(self, path: str | Path) -> None:
         (version,) = self._numbers("I")
         if version < 2:
             raise InvalidArgumentError(f"'{path}' is GGUF version {version}; convert it to 3")
@@ -50,7 +56,7 @@ class GgufFile:
         self._tensors: dict[str, tuple[tuple[int, ...], int, int]] = {}
         for _ in range(tensor_count):
             name = self._string()
-            sizes = self._numbers("Q" * self._numbers("I")[0])
+            sizes = self._numbers("Q" * self._count(self._numbers("I")[0]))
             kind, offset = self._numbers("IQ")
             self._tensors[name] = (tuple(reversed(sizes)), kind, offset)
         alignment = self.metadata.get("general.alignment", 32)
@@ -77,23 +83,68 @@ class GgufFile:
         Raises:
             InvalidArgumentError: there is none of the name, or its type is not read here.
         """
+        sizes = self.shape(name)
+        values = _dequantize(self.form(name), self._raw(name))
+        return torch.from_numpy(np.ascontiguousarray(values.reshape(sizes)))
+
+    def form(self, name: str) -> str:
+        """How a tensor is stored: "F32", "Q4_1" …, or the number of a type that is not read here.
+
+        Raises:
+            InvalidArgumentError: there is none of the name.
+        """
         self.shape(name)
+        kind = self._tensors[name][1]
+        return _TYPES[kind][0] if kind in _TYPES else str(kind)
+
+    def blocks(self, name: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """A matrix of type Q4_0, Q4_1 or Q8_0 as it is stored, in blocks of 32 columns.
+
+        Returns:
+            Values (rows, columns): int8, or uint8 from 0 to 15 where there is a third part; scales
+            (rows, blocks) float16; least values alike, of 4-bit types.
+
+        Raises:
+            InvalidArgumentError: it has another type.
+        """
+        form = self.form(name)
+        if not form.startswith("Q"):
+            raise InvalidArgumentError(f"tensor '{name}' has type {form}, which has no blocks")
+        rows = self.shape(name)[0]
+        raw = self._raw(name)
+        scales = raw[:, :2].copy().view(np.float16)
+        if form == "Q8_0":
+            return (_rows(raw[:, 2:].view(np.int8), rows), _rows(scales, rows), None)
+        nibbles = raw[:, 4:] if form == "Q4_1" else raw[:, 2:]
+        steps = np.concatenate([nibbles & 15, nibbles >> 4], axis=-1)
+        least = raw[:, 2:4].copy().view(np.float16) if form == "Q4_1" else scales * np.float16(-8)
+        return _rows(steps, rows), _rows(scales, rows), _rows(least, rows)
+
+    def _raw(self, name: str) -> np.ndarray:
+        """(blocks, bytes of one)."""
         sizes, kind, offset = self._tensors[name]
         if kind not in _TYPES:
             raise InvalidArgumentError(f"tensor '{name}' has GGUF type {kind}, which is not read")
-        form, elements, nbytes = _TYPES[kind]
+        _, elements, nbytes = _TYPES[kind]
         begin = self._data + offset
-        raw = np.asarray(self._bytes[begin : begin + math.prod(sizes) // elements * nbytes])
-        values = _dequantize(form, raw.reshape(-1, nbytes))
-        return torch.from_numpy(np.ascontiguousarray(values.reshape(sizes)))
+        end = begin + math.prod(sizes) // elements * nbytes
+        if end > len(self._bytes) or math.prod(sizes) % elements:
+            raise InvalidArgumentError(f"tensor '{name}' does not lie in the file: it is cut off")
+        return np.asarray(self._bytes[begin:end]).reshape(-1, nbytes)
 
     def _numbers(self, form: str) -> tuple[Any, ...]:
         numbers = struct.unpack_from("<" + form, self._bytes.data, self._place)
         self._place += struct.calcsize("<" + form)
         return numbers
 
+    def _count(self, items: int) -> int:
+        """A number of items, each of a byte or more, that the file has room for."""
+        if items > len(self._bytes) - self._place:
+            raise struct.error
+        return items
+
     def _string(self) -> str:
-        (length,) = self._numbers("Q")
+        length = self._count(self._numbers("Q")[0])
         self._place += length
         return bytes(self._bytes[self._place - length : self._place]).decode("utf-8", "replace")
 
@@ -105,8 +156,12 @@ class GgufFile:
         (item,) = self._numbers("I")
         (length,) = self._numbers("Q")
         if item in _SCALARS:
-            return list(self._numbers(_SCALARS[item] * length))
+            return list(self._numbers(_SCALARS[item] * self._count(length)))
         return [self._value(item) for _ in range(length)]
+
+
+def _rows(values: np.ndarray, rows: int) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values.reshape(rows, -1)))
 
 
 def _dequantize(form: str, blocks: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Weights that lie somewhere, and what they are the weights of."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from torch import nn
 
 from etlab.errors import InvalidArgumentError
 from etlab.llm.architecture import Architecture
+from etlab.llm.blocks import Blocks
 from etlab.llm.checkpoints.names import Form, fused_rows, their_name
 
 
@@ -19,6 +20,7 @@ class Checkpoint:
     Attributes:
         path: where it lies.
         form: whose names its tensors have.
+        blocks: from a name to the integers that a matrix is stored as; None for one in float.
         family: "llama", "qwen2", "qwen3" or "phi3", if it says so itself.
         architecture: of the model.
         names: of its tensors.
@@ -37,6 +39,7 @@ class Checkpoint:
     turns_neighbours: bool = False
     ignored: Collection[str] = field(default_factory=tuple)
     random: torch.Generator | None = None
+    blocks: Callable[[str], Blocks | None] | None = None
     family: str | None = None
 
     def fill(self, model: nn.Module, dtype: torch.dtype) -> None:
@@ -79,7 +82,7 @@ class Checkpoint:
                 f" {tuple(shape)} for '{ours}'"
             )
         if self.turns_neighbours and (".query." in ours or ".key." in ours):
-            tensor = _halves(tensor, self.architecture)
+            tensor = tensor[head_order(len(tensor), self.architecture)]
         return tensor
 
     def _part(self, theirs: str, ours: str, used: set[str]) -> torch.Tensor:
@@ -91,14 +94,13 @@ class Checkpoint:
             )
         name, parts = fused
         used.add(name)
-        whole = self.read(name)
-        begin = 0
-        for part in parts:
-            rows = self._rows(part)
-            if part == ours:
-                break
-            begin += rows
-        return whole[begin : begin + rows].clone()
+        begin, rows = self.rows_within(parts, ours)
+        return self.read(name)[begin : begin + rows].clone()
+
+    def rows_within(self, parts: Sequence[str], ours: str) -> tuple[int, int]:
+        """Where one of the parts of a fused tensor begins, and how many rows it has."""
+        before = parts[: parts.index(ours)]
+        return sum(self._rows(part) for part in before), self._rows(ours)
 
     def _rows(self, ours: str) -> int:
         one = self.architecture
@@ -107,10 +109,12 @@ class Checkpoint:
         return one.head_width * (one.heads if ".query." in ours else one.key_heads)
 
 
-def _halves(tensor: torch.Tensor, architecture: Architecture) -> torch.Tensor:
-    """Rows of each head from pairs of neighbours to two halves, those that turn."""
+def head_order(rows: int, architecture: Architecture) -> torch.Tensor:
+    """The order that brings rows of heads from pairs of neighbours to two halves, those that turn.
+
+    Returns:
+        (rows) int64: for each row of ours, the row of theirs.
+    """
     width, turning = architecture.head_width, architecture.rotary.width
-    heads = tensor.reshape(-1, width, *tensor.shape[1:])
-    pairs = heads[:, :turning].reshape(len(heads), turning // 2, 2, *tensor.shape[1:])
-    pairs = pairs.transpose(1, 2).flatten(1, 2)
-    return torch.cat((pairs, heads[:, turning:]), dim=1).reshape(tensor.shape)
+    heads = torch.arange(rows).view(-1, width)
+    return torch.cat((heads[:, :turning:2], heads[:, 1:turning:2], heads[:, turning:]), 1).flatten()

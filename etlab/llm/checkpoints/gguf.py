@@ -6,6 +6,7 @@ from typing import Any
 
 from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.llm.architecture import Architecture, LinearScaling, LongScaling, Rotary
+from etlab.llm.blocks import Blocks
 from etlab.llm.checkpoints.checkpoint import Checkpoint
 from etlab.models.gguf import GgufFile
 
@@ -39,6 +40,7 @@ def open_gguf(path: Path) -> Checkpoint:
         architecture=_architecture(file, str(family), path),
         names=file.names,
         read=file.tensor,
+        blocks=lambda name: Blocks(*file.blocks(name)) if file.form(name)[0] == "Q" else None,
         turns_neighbours=_NEIGHBOURS[str(family)],
         ignored=factors,
     )

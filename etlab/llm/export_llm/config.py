@@ -136,7 +136,7 @@ class QuantizationConfig:
 
     Attributes:
         qmode: "8da4w" and "8da8w" (rows of activations to 8 bits at run time), "int8" and "4w"
-            (weights alone).
+            (weights alone), "gguf" (the blocks of a GGUF file as they are; etlab's own).
         embedding_quantize: "bits,group": 2, 4 or 8 bits; group 0 is a scale for a row.
         group_size: columns of a linear weight that share a scale; 0: a scale for a row. By default
             128 for 8da4w and 8da8w, 256 for 4w.

@@ -50,7 +50,7 @@ def export_llm(config: Any, overrides: Iterable[str] = ()) -> LlmExport:
         model = Transformer(checkpoint.architecture, options)
     with torch.no_grad():
         checkpoint.fill(model, options.dtype)
-        quantize_model(chosen, model)
+        quantize_model(chosen, model, checkpoint)
     model.make_state()
     model.eval().requires_grad_(False)
     return _lower(chosen, model, _constant_methods(chosen, checkpoint.architecture) | extra)
@@ -125,7 +125,7 @@ def _example(options: Options) -> tuple[tuple[torch.Tensor, ...], Any]:
 
 def _lower(config: LlmConfig, model: Transformer, constant_methods: dict[str, Any]) -> LlmExport:
     from etlab.choices import as_partitioners
-    from etlab.exir import to_edge_transform_and_lower
+    from etlab.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
     from etlab.exporting import export_module
     from etlab.run import ExportRun
 
@@ -138,7 +138,8 @@ def _lower(config: LlmConfig, model: Transformer, constant_methods: dict[str, An
         constant_methods=constant_methods,
         generate_etrecord=config.debug.generate_etrecord,
     )
-    program = delegated.to_executorch()
+    is_extended = config.quantization.qmode == "gguf"
+    program = delegated.to_executorch(ExecutorchBackendConfig(extended_operators=is_extended))
     path = Path(config.export.output_dir) / (
         config.export.output_name or f"{config.base.model_class}.pte"
     )

@@ -4,6 +4,7 @@ import warnings
 
 from torch import nn
 
+from etlab.llm.checkpoints.checkpoint import Checkpoint
 from etlab.llm.export_llm.config import LlmConfig
 from etlab.llm.export_llm.reading import embedding_bits_and_group
 
@@ -16,16 +17,22 @@ _MODES: dict[str, tuple[int, bool, int]] = {
 }
 
 
-def quantize_model(config: LlmConfig, model: nn.Module) -> None:
+def quantize_model(config: LlmConfig, model: nn.Module, checkpoint: Checkpoint) -> None:
     """Quantize linear layers and the embedding in place, by torchao.
 
-    The output layer of a tied model is quantized as a linear layer, and no longer tied.
+    The output layer of a tied model is quantized as a linear layer, and no longer tied. With "gguf"
+    the blocks of the checkpoint come back.
 
     Warns:
         UserWarning: groups do not divide the columns of some layers: zeros fill them up.
     """
     chosen = config.quantization
     if chosen.qmode is None and chosen.embedding_quantize is None:
+        return
+    if chosen.qmode == "gguf":
+        from etlab.llm.checkpoints.keep_blocks import keep_blocks
+
+        keep_blocks(model, checkpoint)
         return
     from etlab.quantize.intx.flow import Scheme, quantize_module
 

@@ -225,7 +225,7 @@ def _check_export(config: LlmConfig) -> None:
         )
 
 
-QMODES = ("8da4w", "8da8w", "int8", "4w")
+QMODES = ("8da4w", "8da8w", "int8", "4w", "gguf")
 
 
 def _check_quantization(config: LlmConfig) -> None:
@@ -242,6 +242,11 @@ def _check_quantization(config: LlmConfig) -> None:
     size = quantization.group_size
     if size is not None and size < 0:
         raise InvalidArgumentError(f"quantization.group_size: expected 0 or more, got {size}")
+    if mode == "gguf" and (size is not None or quantization.embedding_quantize is not None):
+        raise InvalidArgumentError(
+            "quantization.qmode=gguf keeps what the file has: remove quantization.group_size and"
+            " quantization.embedding_quantize"
+        )
     if quantization.embedding_quantize is not None:
         embedding_bits_and_group(config)
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "runtime/core/kernel.h"
+#include "runtime/kernels/util/dot.h"
 #include "runtime/kernels/util/dtype.h"
 #include "runtime/kernels/util/quantized_weight.h"
 #include "runtime/kernels/util/shapes.h"
@@ -10,23 +11,8 @@
 namespace etlab {
 namespace {
 
-constexpr int64_t kLanes = 16;  // partial sums of a dot product, added up at its end
 constexpr int64_t kDepth = 256;
 constexpr int64_t kGrain = 65536;  // products a thread should have at least
-
-float dot(const float* x, const float* w, int64_t count) {
-  std::array<float, kLanes> sums{};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += x[i + lane] * w[i + lane];
-  }
-  float rest = 0;
-  for (; i < count; ++i) rest += x[i] * w[i];
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
-  }
-  return sums[0] + rest;
-}
 
 // input (m, k) times weight (k, n), whose scales go with k.
 void mixed_mm_out(Context& context, const Tensor& input, const Tensor& weight,
