@@ -122,6 +122,7 @@ class BlockLinear(nn.Module):
         self.weight: torch.Tensor
         self.scales: torch.Tensor
         self.least: torch.Tensor
+        self.bias: torch.Tensor | None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """X: (..., columns)."""
