@@ -14,6 +14,7 @@ from etlab.exir.emit import schema
 from etlab.exir.emit.dump import describe_value, operator_name
 from etlab.inspect.anatomy import delegate_bytes
 from etlab.inspect.diff_figures import Figure, figures_of, planned_bytes, plans, sizes
+from etlab.inspect.diff_picture import draw_figures
 from etlab.inspect.program_file import ProgramFile
 from etlab.inspect.size import constant_pieces
 from etlab.inspect.table import Table
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 SECTIONS = ("methods", "signature", "graph", "operators", "weights", "plan", "delegates", "bytes")
 _MOST_LINES = 200
 _MOST_OF_A_SECTION = 40  # as text
+# Of a cell of the table: keys of weights are digests, instructions are long.
+_MOST_LETTERS = {"section": 40, "method": 40, "what": 40, "before": 240, "after": 240}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,14 @@ class ProgramDiff:
     def exit_code(self) -> int:
         """As `diff` has it: 0 for nothing, 1 for something."""
         return int(bool(self.rows))
+
+    def widget(self, **options: Any) -> Any:
+        """A `DiffView` of these differences; see there for the options."""
+        return display.view_of(self, "DiffView", **options)
+
+    def to_svg(self) -> str:
+        """The numbers that differ, as two bars each; empty when none does."""
+        return draw_figures(self.figures, names=(self.before, self.after))
 
     def section(self, name: str) -> Table[Difference]:
         """The differences of one section.
@@ -120,9 +131,15 @@ class ProgramDiff:
 
     def _repr_html_(self) -> str:
         columns = ("section", "method", "what", "before", "after")
-        rows = [[getattr(row, name) for name in columns] for row in self.rows[:_MOST_LINES]]
+        rows = [
+            [display.shorten(getattr(row, name), _MOST_LETTERS[name]) for name in columns]
+            for row in self.rows[:_MOST_LINES]
+        ]
         more = len(self.rows) - len(rows)
         parts = [display.table(columns, rows)] if rows else [display.note("nothing differs")]
+        if svg := self.to_svg():
+            words = f"numbers of {self.before} and of {self.after}"
+            parts.insert(0, display.svg_image(svg, alternative=words))
         if more:
             parts.append(display.note(f"{more} more: to_dataframe()"))
         return display.card(f"{self.before} to {self.after}", *parts, subtitle=repr(self))

@@ -6,6 +6,7 @@ import pytest
 from browser.pages import traits
 from report_models import splitting_run
 
+import etlab
 from etlab import display
 from etlab.numerics import metric
 from etlab.sweeping import Sweep, SweepRow
@@ -49,11 +50,12 @@ def views(run):
     return {
         "delegation": run.delegation().widget,
         "sweep": sweep_of().widget,
+        "diff": etlab.diff(splitting_run(partitioner=None), run).widget,
         "parity": splitting_run(quantizer="int8").parity(paths=["quantized", "native"]).widget,
     }
 
 
-@pytest.mark.parametrize("kind", ["delegation", "parity", "sweep"])
+@pytest.mark.parametrize("kind", ["delegation", "parity", "sweep", "diff"])
 def test_axe_finds_no_barrier_in_either_theme(open_view, barriers, views, kind):
     for theme in ("light", "dark"):
         page = open_view(views[kind](theme=theme))
@@ -150,3 +152,26 @@ def test_points_are_picked_and_bounds_move_the_best_as_python_has_it(open_view):
     assert traits(page, "selection") == ["none, int8"]
     page.get_by_role("tab", name="Without result (1)").click()
     assert rows_of(page, "Without result") == [["none", "8da4w", "failed", "no kernel for it"]]
+
+
+def test_differences_are_found_walked_and_shown_in_full(open_view, views):
+    view = views["diff"]()
+    frame = view.report.to_dataframe()
+    page = open_view(view)
+    assert [row[2] for row in rows_of(page, "Differences")] == [
+        display.shorten(what, 44) for what in frame.what
+    ]
+    figure = next(row for row in view.report.figures if row.what == "constant")
+    name = f"bytes: constant {figure.before:,} → {figure.after:,}"
+    page.get_by_role("button", name=name).click()
+    assert traits(page, "selection") == ["bytes//constant"]
+    full = page.get_by_role("region", name="Selected differences")
+    assert f"- {figure.before:,}" in full.inner_text()
+    page.keyboard.press("/")
+    page.keyboard.type("RELU")
+    page.keyboard.press("Enter")
+    assert page.locator(".etlab-view-found").inner_text() == f"2 of {len(frame)}"
+    assert traits(page, "selection")[0].startswith("graph/forward/instruction")
+    page.keyboard.press("Escape")
+    page.get_by_label("section").select_option("operators")
+    assert {row[0] for row in rows_of(page, "Differences")} == {"operators"}
