@@ -155,8 +155,11 @@ def runner_for(machine: str) -> Path:
     return path
 
 
-def host_runner() -> Path:
-    """The `etlab-run` for this machine, brought up to date in the developer's build.
+def host_runner(name: str = "etlab-run") -> Path:
+    """A program for this machine, brought up to date in the developer's build.
+
+    Args:
+        name: "etlab-run" or "etlab-run-llm".
 
     Raises:
         DeviceAbsentError: there is no such build.
@@ -164,12 +167,12 @@ def host_runner() -> Path:
     root = source_root()
     tree = _editable_tree(root)
     if tree is None:
-        path = _default_folder(root, HOST) / "bin/etlab-run"
+        path = _default_folder(root, HOST) / "bin" / name
         if not path.exists():
-            raise DeviceAbsentError(f"no etlab-run in {path.parent}: python -m etlab build")
+            raise DeviceAbsentError(f"no {name} in {path.parent}: python -m etlab build")
         return path
-    _run(["cmake", "--build", tree, "--target", "etlab_run"], None)
-    return tree / "runtime/etlab-run"
+    _run(["cmake", "--build", tree, "--target", name.replace("-", "_")], None)
+    return tree / "runtime" / name
 
 
 def _default_folder(root: Path, target: str) -> Path:

@@ -7,7 +7,7 @@ from etlab.llm.chat import Chat
 from etlab.llm.export_llm import export_llm
 from etlab.llm.runner import Generation, GenerationConfig, Runner, Stats
 from etlab.llm.text_llm_runner import TextLLMRunner
-from etlab.llm.tokenizers import load_tokenizer
+from etlab.llm.tokenizers import load_tokenizer, write_vocabulary
 
 __all__ = [
     "Chat",
@@ -18,4 +18,5 @@ __all__ = [
     "TextLLMRunner",
     "export_llm",
     "load_tokenizer",
+    "write_vocabulary",
 ]

@@ -23,5 +23,9 @@ class Letters:
     def decode(self, tokens: Sequence[int], *, keep_special: bool = False) -> str:
         return "".join(LETTERS[token] for token in tokens)
 
+    def token_bytes(self, token: int) -> bytes | None:
+        name = self.token_name(token)
+        return None if name is None or token == self.bos_id else name.encode()
+
     def token_name(self, token: int) -> str | None:
         return LETTERS[token] if 0 <= token < len(LETTERS) else None

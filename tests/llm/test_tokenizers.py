@@ -126,6 +126,14 @@ def test_text_comes_in_whole_characters(tokenizer: Tokenizer, text: str) -> None
     assert not any("\N{REPLACEMENT CHARACTER}" in piece for piece in pieces)
 
 
+@pytest.mark.parametrize("text", TEXTS)
+def test_bytes_of_tokens_add_up_to_the_text(tokenizer: Tokenizer, text: str) -> None:
+    contents = [tokenizer.token_bytes(token) for token in tokenizer.encode(text)]
+    assert None not in contents
+    assert b"".join(content or b"" for content in contents).decode() in (text, f" {text}")
+    assert tokenizer.token_bytes(10**6) is None
+
+
 def test_a_long_text_comes_as_it_is(tokenizer: Tokenizer) -> None:
     text = " ".join(CORPUS)
     tokens = tokenizer.encode(text)
@@ -152,6 +160,7 @@ def test_names_of_special_tokens_are_text_unless_asked_for(folder: Path) -> None
     assert tokenizer.decode(special, keep_special=True) == text
     assert tokenizer.token_name(special[1]) == END
     assert tokenizer.token_name(10**6) is None
+    assert tokenizer.token_bytes(special[1]) is None
 
 
 def test_sentence_pieces_keep_special_tokens_on_request(sentence_pieces: Path) -> None:

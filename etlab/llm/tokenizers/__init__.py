@@ -7,5 +7,6 @@ tokenizer.encode("Hello")
 from etlab.llm.tokenizers.base import Tokenizer
 from etlab.llm.tokenizers.loading import load_tokenizer
 from etlab.llm.tokenizers.streaming import TextStream
+from etlab.llm.tokenizers.vocabulary import write_vocabulary
 
-__all__ = ["TextStream", "Tokenizer", "load_tokenizer"]
+__all__ = ["TextStream", "Tokenizer", "load_tokenizer", "write_vocabulary"]

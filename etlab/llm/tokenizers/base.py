@@ -45,6 +45,12 @@ class Tokenizer(Protocol):
     def token_name(self, token: int) -> str | None:
         """How the vocabulary writes a token; None outside of it."""
 
+    def token_bytes(self, token: int) -> bytes | None:
+        """What a token says, which can be a part of a character; None if it is special, or outside.
+
+        Vocabularies that begin words with a space give it to the first word of a text, too.
+        """
+
 
 def import_library(name: str, kind: str) -> ModuleType:
     """A library that an extra brings.

@@ -1,12 +1,14 @@
 """`tokenizer.json` and the files beside it, through the library `tokenizers`."""
 
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from etlab.errors import InvalidArgumentError
+from etlab.errors import InvalidArgumentError, NotSupportedError
 from etlab.llm.tokenizers.base import import_library
+from etlab.llm.tokenizers.spelling import bytes_of_alphabet, bytes_of_piece
 
 # Names that families give to the end of a text or of a turn.
 _ENDS = (
@@ -63,6 +65,36 @@ class HuggingFaceTokenizer:
         """As `Tokenizer` says."""
         name: str | None = self._inner.id_to_token(token)
         return name
+
+    def token_bytes(self, token: int) -> bytes | None:
+        """As `Tokenizer` says.
+
+        Raises:
+            NotSupportedError: the vocabulary writes its tokens in another way.
+        """
+        name = self.token_name(token)
+        if token in self._added:
+            return None if self._added[token].special else self._added[token].content.encode()
+        return None if name is None else self._spelling(name)
+
+    @functools.cached_property
+    def _added(self) -> Mapping[int, Any]:
+        """Tokens that are written as they are."""
+        added: Mapping[int, Any] = self._inner.get_added_tokens_decoder()
+        return added
+
+    @functools.cached_property
+    def _spelling(self) -> Callable[[str], bytes]:
+        decoder = self._inner.decoder
+        described = "" if decoder is None else decoder.__getstate__().decode()
+        if '"ByteLevel"' in described:
+            return bytes_of_alphabet
+        if '"ByteFallback"' in described or '"Metaspace"' in described:
+            return bytes_of_piece
+        raise NotSupportedError(
+            "the bytes of single tokens are known for byte-level and SentencePiece vocabularies"
+            " only; this tokenizer.json has another decoder"
+        )
 
 
 def load(path: Path) -> HuggingFaceTokenizer:

@@ -7,6 +7,7 @@ from typing import Any
 
 from etlab.errors import InvalidArgumentError
 from etlab.llm.tokenizers.base import import_library
+from etlab.llm.tokenizers.spelling import bytes_of_piece
 
 
 class SentencePieceTokenizer:
@@ -64,6 +65,12 @@ class SentencePieceTokenizer:
             return None
         name: str = self._inner.id_to_piece(token)
         return name
+
+    def token_bytes(self, token: int) -> bytes | None:
+        """As `Tokenizer` says."""
+        name = self.token_name(token)
+        is_special = self._inner.is_control(token) if name is not None else True
+        return None if name is None or is_special else bytes_of_piece(name)
 
 
 def load(path: Path) -> SentencePieceTokenizer:

@@ -60,11 +60,18 @@ class TiktokenTokenizer:
         """As `Tokenizer` says."""
         if token in self._names:
             return self._names[token]
+        content = self.token_bytes(token)
+        return None if content is None else content.decode("utf-8", "backslashreplace")
+
+    def token_bytes(self, token: int) -> bytes | None:
+        """As `Tokenizer` says."""
+        if token in self._names:
+            return None
         try:
             content: bytes = self._inner.decode_single_token_bytes(token)
-        except KeyError:
+        except (KeyError, OverflowError):
             return None
-        return content.decode("utf-8", "backslashreplace")
+        return content
 
 
 def is_ranks(content: bytes) -> bool:

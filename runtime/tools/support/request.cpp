@@ -1,9 +1,7 @@
 #include "runtime/tools/support/request.h"
 
-#include <charconv>
-#include <limits>
-
 #include "runtime/core/error.h"
+#include "runtime/tools/support/arguments.h"
 
 namespace etlab {
 
@@ -34,45 +32,9 @@ const char* const kUsage =
     "\n"
     "Exit codes: 0 done, 1 refused or failed (the message says why), 2 wrong command line.";
 
-namespace {
-
-class Reader {
- public:
-  explicit Reader(const std::vector<std::string>& arguments) : arguments_(arguments) {}
-
-  bool is_done() const { return next_ == arguments_.size(); }
-  const std::string& take() { return arguments_[next_++]; }
-  const std::string& value_of(const std::string& option) {
-    ETLAB_CHECK(!is_done(), kInvalidArgument, option, ": expected a value after it\n", kUsage);
-    return take();
-  }
-  // Everything up to the next option. A negative number is no option.
-  std::vector<std::string> values() {
-    std::vector<std::string> found;
-    while (!is_done() && arguments_[next_].substr(0, 2) != "--") found.push_back(take());
-    return found;
-  }
-  template <typename Number>
-  Number number_of(const std::string& option, Number least) {
-    const std::string& text = value_of(option);
-    Number number{};
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
-    ETLAB_CHECK(is_whole && number >= least, kInvalidArgument, option, ": expected a number from ",
-                least, " to ", std::numeric_limits<Number>::max(), ", got '", text, "'");
-    return number;
-  }
-
- private:
-  const std::vector<std::string>& arguments_;
-  size_t next_ = 0;
-};
-
-}  // namespace
-
 Request parse_request(const std::vector<std::string>& arguments) {
   Request request;
-  Reader reader(arguments);
+  ArgumentReader reader(arguments, kUsage);
   while (!reader.is_done()) {
     const std::string option = reader.take();
     if (option == "--method") {
