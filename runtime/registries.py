@@ -3,9 +3,9 @@
 import functools
 import importlib.util
 import inspect
-import pkgutil
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
@@ -132,11 +132,8 @@ def import_delegates() -> bool:
     """
     spec = importlib.util.find_spec(_PARTS)
     folders = spec.submodule_search_locations if spec is not None else None
-    names = [
-        f"{_PARTS}.{found.name}.delegate"
-        for found in pkgutil.iter_modules(folders or ())
-        if found.ispkg and importlib.util.find_spec(f"{_PARTS}.{found.name}.delegate")
-    ]
+    files = sorted(path for folder in folders or () for path in Path(folder).glob("*/delegate.py"))
+    names = [f"{_PARTS}.{path.parent.name}.delegate" for path in files]
     for name in names:
         importlib.import_module(name)
     return bool(names)

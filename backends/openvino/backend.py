@@ -8,6 +8,7 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 
+from etlab.backends.openvino.quantized import as_floats
 from etlab.errors import BackendMissingError, LoweringError
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.exported import to_exported_program
@@ -37,7 +38,7 @@ class OpenvinoBackend(BackendDetails):
                 "pip install 'etlab[openvino]'"
             ) from None
         view: Any = edge_program
-        edge: EdgeGraph = view.edge_graph
+        edge = as_floats(view.edge_graph)
         options = {spec.key: spec.value.decode().rstrip("\0") for spec in compile_specs}
         device = options.pop("device", "CPU")
         if device != "CPU":

@@ -10,6 +10,7 @@ from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from etlab.backends.openvino import package
+from etlab.backends.openvino.quantized import is_grid, may_read_grid
 from etlab.errors import BackendMissingError
 from etlab.exir.partition.compile_spec import CompileSpec
 from etlab.exir.partition.helpers import names_of, partition_by_support, why_not_tensors
@@ -109,6 +110,8 @@ class OpenvinoPartitioner(Partitioner):
             return f"OpenVINO's PyTorch front end does not know {target}"
         if self.op_types_to_skip & names_of(target) or node.name in self.op_names_to_skip:
             return f"{target} was to be skipped"
+        if not may_read_grid(node) and any(map(is_grid, node.all_input_nodes)):
+            return f"{target} computes with quantized integers: dequantize before it"
         for one in [node, *node.all_input_nodes]:
             held = one.meta["val"]
             for value in held if isinstance(held, tuple | list) else (held,):

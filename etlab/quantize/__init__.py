@@ -1,8 +1,9 @@
-"""Quantizers: one file each, found by its presence."""
+"""Quantizers: one file each, here or with a backend, found by its presence."""
 
 import functools
-import importlib
+import importlib.util
 import pkgutil
+from pathlib import Path
 from typing import Any
 
 from etlab.errors import InvalidArgumentError
@@ -17,6 +18,7 @@ __all__ = [
     "register_quantizer",
 ]
 
+_BACKENDS = "etlab.backends"
 _OWN: dict[str, type[Quantizer]] = {}  # that users defined
 
 
@@ -52,12 +54,22 @@ def all_quantizers() -> dict[str, type[Quantizer]]:
 @functools.cache
 def _found_quantizers() -> dict[str, type[Quantizer]]:
     found: dict[str, type[Quantizer]] = {}
-    for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
-        module = importlib.import_module(f"{__name__}.{info.name}")
+    for name in _modules():
+        module = importlib.import_module(name)
         for kind in classes_in(module, Quantizer):
             if kind.__module__ == module.__name__ and "name" in vars(kind):
                 found[kind.name] = kind
     return found
+
+
+def _modules() -> list[str]:
+    """Where quantizers are: the modules of this folder, and `quantizers.py` of each backend."""
+    own = sorted(f"{__name__}.{info.name}" for info in pkgutil.iter_modules(__path__))
+    spec = importlib.util.find_spec(_BACKENDS)
+    folders = spec.submodule_search_locations if spec is not None else None
+    files = [path for folder in folders or () for path in Path(folder).glob("*/quantizers.py")]
+    theirs = [f"{_BACKENDS}.{path.parent.name}.quantizers" for path in files]
+    return own + sorted(theirs)
 
 
 def find_quantizer(name: str, **parameters: Any) -> Quantizer:

@@ -47,7 +47,7 @@ _OWN_SCALE = (aten.leaky_relu.default, aten.elu.default, aten.mean.dim)
 _AVERAGES = (aten.adaptive_avg_pool1d.default, aten.adaptive_avg_pool2d.default)
 # XNNPACK wants just these scales of what it makes with a table.
 _FIXED = {aten.sigmoid.default: (1 / 256, -128), aten.tanh.default: (1 / 128, 0)}
-_SHARED = (
+SHARED = (
     *FUSED,
     aten.alias.default,
     aten.clone.default,
@@ -72,7 +72,7 @@ _SHARED = (
     aten.unsqueeze.default,
     aten.view.default,
 )
-_RULED = (*PRODUCTS, *ARITHMETIC, *_OWN_SCALE, *_AVERAGES, *_FIXED, *_SHARED, aten.cat.default)
+_RULED = (*PRODUCTS, *ARITHMETIC, *_OWN_SCALE, *_AVERAGES, *_FIXED, *SHARED, aten.cat.default)
 
 
 def is_quantizable(value: Any) -> bool:
@@ -137,7 +137,7 @@ def _annotate_static(node: fx.Node, config: QuantizationConfig, config_of: Confi
         node.meta[ANNOTATION].output_qspec = _fixed(*_FIXED[target])
     elif target is aten.cat.default:
         _annotate_cat(node, config)
-    elif target in _SHARED and _moves_only(node):
+    elif target in SHARED and _moves_only(node):
         _share(node)
 
 
