@@ -99,7 +99,8 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
         Args:
             values: a pandas Series or a mapping; the keys are names of nodes, of delegates, or of
                 nodes of the exported graph, which colour all that was made from them. Or a report:
-                `run.parity()` for closeness, `run.delegation(runs=5)` for latency.
+                `run.parity()` for closeness, `run.profile()` or `run.delegation(runs=5)` for
+                latency.
             name: for the picker and the legend; the Series' or report's own by default.
             unit: of numbers; "s" and "B" are written with prefixes.
             combine: how a closed group answers for its nodes: "sum", "min", "max" or "mean".

@@ -5,6 +5,7 @@ from typing import Any
 
 from etlab.errors import InvalidArgumentError
 from etlab.inspect.delegation import DelegationReport
+from etlab.inspect.profile import ProfileReport
 from etlab.numerics.metrics import metric as metric_of
 from etlab.numerics.report import ParityReport
 
@@ -28,13 +29,13 @@ class ReportValues:
 
 def is_report(values: Any) -> bool:
     """Whether `report_values` knows what to do with it."""
-    return isinstance(values, ParityReport | DelegationReport)
+    return isinstance(values, ParityReport | DelegationReport | ProfileReport)
 
 
 def report_values(
     report: Any, *, path: str = "native", metric: str = "sqnr_db", local: bool = False
 ) -> ReportValues:
-    """The values of a `ParityReport` or of a measured `DelegationReport`.
+    """The values of a `ParityReport`, a `ProfileReport` or a measured `DelegationReport`.
 
     Args:
         report: of the same run as the graph.
@@ -47,6 +48,9 @@ def report_values(
     """
     if isinstance(report, DelegationReport):
         return _times(report)
+    if isinstance(report, ProfileReport):
+        times = {row.node: row.samples.p50 for row in report.instructions}
+        return ReportValues(times, "latency", "s", "sum")
     if report.layers is None:
         raise InvalidArgumentError("overlay: this report compares no layers; parity() does it")
     paths = sorted({row.path for row in report.layers})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from etlab import display
 from etlab.errors import AccessError
 from etlab.inspect.table import Table
 from etlab.runtime import EventTrace, Roofline
@@ -303,6 +304,14 @@ class ProfileReport:
         from etlab.inspect.profile_picture import draw_svg
 
         return draw_svg(self)
+
+    def widget(self, **options: Any) -> Any:
+        """A `ProfileView` of this profile; see there for the options."""
+        return display.view_of(self, "ProfileView", **options)
+
+    def _ipython_display_(self) -> None:
+        """In a notebook the live view (and its picture, which stays); elsewhere one line."""
+        display.show_view(self)
 
     def __repr__(self) -> str:
         """One line."""

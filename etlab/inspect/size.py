@@ -92,6 +92,20 @@ class SizeReport:
         frame["share"] = frame.nbytes / max(self.total, 1)
         return frame
 
+    def to_svg(self) -> str:
+        """The parts as a treemap: areas are bytes."""
+        from etlab.inspect.size_picture import draw_svg
+
+        return draw_svg(self)
+
+    def widget(self, **options: Any) -> Any:
+        """A `SizeView` of these parts; see there for the options."""
+        return display.view_of(self, "SizeView", **options)
+
+    def _ipython_display_(self) -> None:
+        """In a notebook the live view (and its picture, which stays); elsewhere one line."""
+        display.show_view(self)
+
     def __repr__(self) -> str:
         """One line."""
         parts = ", ".join(
@@ -110,6 +124,7 @@ class SizeReport:
         largest = display.table(_LARGEST, self._largest_rows(), numeric=["bytes"])
         return display.card(
             f"Size of {self.title}",
+            display.svg_image(self.to_svg(), alternative=repr(self)),
             display.table(_KINDS, self._kind_rows(), numeric=["bytes", "share"]),
             display.details("largest parts", largest),
             subtitle=f"{self.total:,} bytes",
