@@ -15,7 +15,8 @@ namespace {
 
 constexpr int64_t kRows = 64;    // queries of a block
 constexpr int64_t kKeys = 512;   // keys of a block: its scores stay in the second-level cache
-constexpr int64_t kDotRows = 4;  // up to which scores are dot products, without packed keys
+constexpr int64_t kDotRows = 8;  // up to which scores are dot products, without packed keys
+constexpr int64_t kSmallestPiece = 1 << 16;  // multiply-adds that are worth a thread
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 bool has_contiguous_rows(const Tensor& tensor) {
@@ -43,12 +44,20 @@ struct Memory {
 struct Scratch {
   float* queries;     // (kRows, depth), scaled
   float* scores;      // (kRows, kKeys)
+  float* means;       // (kRows, width): of the values so far, by their weights
   float* logarithms;  // (kRows): of the sum of exponentials so far
   float* panel;       // of the products
 };
 
+// A query of a block, in elements from where its tensor begins.
+struct Row {
+  int64_t query, mask, out;
+  int64_t visible;  // keys that it sees, as far as no mask hides them
+};
+
 // Blocks of keys one after another: each has a softmax of its own, and the mean of the values so
-// far is weighed against that of the block by the logarithms of their sums.
+// far is weighed against that of the block by the logarithms of their sums. Heads that share keys
+// stand in one block where they are short, so that their keys are read once.
 class BlockwiseAttention {
  public:
   BlockwiseAttention(Context& context, const util::AttentionGeometry& geometry,
@@ -57,50 +66,74 @@ class BlockwiseAttention {
         memory_(memory),
         products_(ETLAB_FOR_INSTRUCTION_SET(gemm_kernels)),
         row_(ETLAB_FOR_INSTRUCTION_SET(row_kernels)),
+        heads_(g_.key.repeats == g_.value.repeats && g_.rows * g_.key.repeats <= kRows
+                   ? g_.key.repeats
+                   : 1),
         keys_(std::min(kKeys, std::max<int64_t>(g_.keys, 1))),
         panel_(std::max(gemm_worker_scratch_size(g_.depth, keys_),
-                        gemm_worker_scratch_size(keys_, g_.width))) {
-    const int64_t workers = context.thread_count();
-    queries_ = context.allocate<float>(workers * kRows * g_.depth);
-    scores_ = context.allocate<float>(workers * kRows * keys_);
-    logarithms_ = context.allocate<float>(workers * kRows);
-    panels_ = context.allocate<float>(workers * panel_);
+                        gemm_worker_scratch_size(keys_, g_.width))),
+        floats_(kRows * (g_.depth + keys_ + g_.width + 1)) {
+    floats_of_workers_ = context.allocate<float>(context.thread_count() * (floats_ + panel_));
   }
 
-  int64_t blocks_of_batch() const { return (g_.rows + kRows - 1) / kRows; }
+  int64_t blocks() const { return g_.batches / heads_ * blocks_of_batch(); }
+  // Products of a block.
+  int64_t work() const {
+    return std::min(kRows, g_.rows * heads_) * g_.keys * (g_.depth + g_.width);
+  }
 
   void run(int64_t block, int worker) const {
-    const util::AttentionBatch batch = g_.batch(block / blocks_of_batch());
+    const int64_t batch = block / blocks_of_batch() * heads_;
     const int64_t first = block % blocks_of_batch() * kRows;
-    const int64_t rows = std::min(kRows, g_.rows - first);
-    const Scratch scratch{queries_ + worker * kRows * g_.depth, scores_ + worker * kRows * keys_,
-                          logarithms_ + worker * kRows, panels_ + worker * panel_};
-    const float* query = memory_.query + batch.query + first * g_.query.row_stride;
-    const auto scale = static_cast<float>(g_.scale);
+    const int64_t rows_of_head = std::min(kRows, g_.rows - first);
+    const int64_t rows = rows_of_head * heads_;
+    const Scratch scratch = scratch_of(worker);
+    const util::AttentionBatch begin = g_.batch(batch);
+    Row places[kRows];
+    int64_t end = 0;
     for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t k = 0; k < g_.depth; ++k) {
-        scratch.queries[i * g_.depth + k] = query[i * g_.query.row_stride + k] * scale;
-      }
+      const util::AttentionBatch head =
+          i < rows_of_head ? begin : g_.batch(batch + i / rows_of_head);
+      const int64_t row = first + i % rows_of_head;
+      places[i] = {head.query + row * g_.query.row_stride, head.mask + row * g_.mask.row_stride,
+                   head.out + row * g_.out.row_stride, g_.visible(row)};
+      end = std::max(end, places[i].visible);
+      read_query(memory_.query + places[i].query, scratch.queries + i * g_.depth);
     }
-    float* out = memory_.out + batch.out + first * g_.out.row_stride;
-    for (int64_t i = 0; i < rows; ++i) std::fill_n(out + i * g_.out.row_stride, g_.width, 0.0f);
+    std::fill_n(scratch.means, rows * g_.width, 0.0f);
     std::fill_n(scratch.logarithms, rows, kNothing);
-    const int64_t end = g_.visible(first + rows - 1);
     for (int64_t key = 0; key < end; key += keys_) {
       const int64_t count = std::min(keys_, end - key);
-      score(batch, rows, key, count, scratch);
+      score(begin, rows, key, count, scratch);
       for (int64_t i = 0; i < rows; ++i) {
-        const int64_t mask = batch.mask + (first + i) * g_.mask.row_stride +
-                             key * g_.mask.column_stride;
-        const int64_t visible = std::clamp<int64_t>(g_.visible(first + i) - key, 0, count);
-        weigh(scratch.scores + i * keys_, visible, count, mask, scratch.logarithms[i],
-              out + i * g_.out.row_stride);
+        const int64_t visible = std::clamp<int64_t>(places[i].visible - key, 0, count);
+        weigh(scratch.scores + i * keys_, visible, count,
+              places[i].mask + key * g_.mask.column_stride, scratch.logarithms[i],
+              scratch.means + i * g_.width);
       }
-      mix(batch, rows, key, count, scratch, out);
+      mix(begin, rows, key, count, scratch);
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      std::copy_n(scratch.means + i * g_.width, g_.width, memory_.out + places[i].out);
     }
   }
 
  private:
+  int64_t blocks_of_batch() const { return (g_.rows + kRows - 1) / kRows; }
+
+  Scratch scratch_of(int worker) const {
+    float* queries = floats_of_workers_ + worker * (floats_ + panel_);
+    float* scores = queries + kRows * g_.depth;
+    float* means = scores + kRows * keys_;
+    float* logarithms = means + kRows * g_.width;
+    return {queries, scores, means, logarithms, logarithms + kRows};
+  }
+
+  void read_query(const float* query, float* scaled) const {
+    const auto scale = static_cast<float>(g_.scale);
+    for (int64_t k = 0; k < g_.depth; ++k) scaled[k] = query[k] * scale;
+  }
+
   // Products of the block's queries with keys.
   void score(const util::AttentionBatch& batch, int64_t rows, int64_t key, int64_t count,
              const Scratch& scratch) const {
@@ -167,15 +200,15 @@ class BlockwiseAttention {
 
   // Adds the values, by their weights.
   void mix(const util::AttentionBatch& batch, int64_t rows, int64_t key, int64_t count,
-           const Scratch& scratch, float* out) const {
+           const Scratch& scratch) const {
     Gemm problem;
     problem.rows = rows;
     problem.columns = g_.width;
     problem.depth = count;
     problem.a = scratch.scores;
     problem.a_stride = keys_;
-    problem.c = out;
-    problem.c_stride = g_.out.row_stride;
+    problem.c = scratch.means;
+    problem.c_stride = g_.width;
     problem.accumulate = true;
     const float* values = memory_.value + batch.value + key * g_.value.row_stride;
     gemm_on_one_thread(problem, RowMajorOperand(values, g_.value.row_stride), scratch.panel);
@@ -185,12 +218,11 @@ class BlockwiseAttention {
   Memory memory_;
   const GemmKernels& products_;
   const RowKernels& row_;
-  int64_t keys_;   // of a block
-  int64_t panel_;  // floats of a worker
-  float* queries_;
-  float* scores_;
-  float* logarithms_;
-  float* panels_;
+  int64_t heads_;   // of a block
+  int64_t keys_;    // of a block
+  int64_t panel_;   // floats of a worker for products
+  int64_t floats_;  // and for the rest
+  float* floats_of_workers_;
 };
 
 }  // namespace
@@ -235,9 +267,9 @@ void attend_blockwise(Context& context, const char* who, const util::AttentionTe
                       is_bool ? mask->data<bool>() : nullptr,
                       own_out.data<float>()};
   const BlockwiseAttention attention(context, g, memory);
-  const int64_t work = kRows * std::max<int64_t>(g.keys * (g.depth + g.width), 1);
-  const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 18) / work);
-  context.parallel_for(g.batches * attention.blocks_of_batch(), grain,
+  const int64_t grain =
+      std::max<int64_t>(1, kSmallestPiece / std::max<int64_t>(attention.work(), 1));
+  context.parallel_for(attention.blocks(), grain,
                        [&](int64_t begin, int64_t end, int worker) {
                          for (int64_t i = begin; i < end; ++i) attention.run(i, worker);
                        });

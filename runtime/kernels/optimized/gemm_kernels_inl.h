@@ -8,6 +8,11 @@ using etlab::GemmKernels;
 using etlab::GemmTile;
 using etlab::GemmTileFunction;
 
+// So few rows wait for B to come from memory, a whole row of it at a time: further ones are asked for
+// in advance.
+constexpr int kFewRows = 4;
+constexpr int64_t kRowsAhead = 16;
+
 // C (rows, columns) in registers over the whole depth: a broadcast of A times vectors of B.
 template <int rows, int vectors>
 void gemm_tile(const GemmTile& t, int columns) {
@@ -24,6 +29,10 @@ void gemm_tile(const GemmTile& t, int columns) {
   const int64_t b_stride = t.b_stride;
   for (int64_t k = 0; k < t.depth; ++k) {
     F row[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; rows <= kFewRows && v < vectors; ++v) {
+      __builtin_prefetch(b + kRowsAhead * b_stride + v * kWidth);
+    }
 #pragma GCC unroll 4
     for (int v = 0; v < vectors - 1; ++v) row[v] = load(b + v * kWidth);
     row[vectors - 1] = load_tail(b + (vectors - 1) * kWidth, tail);
@@ -143,7 +152,10 @@ ETLAB_INLINE void dot_tile(const GemmTile& t, int64_t m, int64_t n) {
   for (int64_t k = 0; k < whole; k += kWidth) {
     F x[columns];
 #pragma GCC unroll 4
-    for (int j = 0; j < columns; ++j) x[j] = load(b + j * t.b_stride + k);
+    for (int j = 0; j < columns; ++j) {
+      __builtin_prefetch(b + (j + kRowsAhead) * t.b_stride + k);
+      x[j] = load(b + j * t.b_stride + k);
+    }
 #pragma GCC unroll 4
     for (int r = 0; r < rows; ++r) {
       const F y = load(a + r * t.a_stride + k);

@@ -86,6 +86,7 @@ CASES = [
     case(Q, K[:, :2], V[:, :2], enable_gqa=True),
     case(Q, K[:, :1], V[:, :2], enable_gqa=True),
     case(Q, K[:, :2], V[:, :2], float_mask(5, 7), enable_gqa=True),
+    case(Q, K[:, :2], V[:, :2], float_mask(4, 5, 7), enable_gqa=True),
     case(Q, K[:1], V[:1]),
     case(Q[:1], K, V),
     case(*(t.transpose(1, 2).contiguous().transpose(1, 2) for t in (Q, K, V))),
