@@ -32,6 +32,8 @@ class LanguageModel:
         max_prefill_length: tokens of one call of the model.
         is_prefill_fixed: whether a call takes just so many, or any number up to it.
         uses_cache: whether keys and values are kept between calls.
+        can_step_back: whether the last tokens can be taken back. In a ring of places (sliding
+            windows) they cannot: a text that does not go on is read from its beginning.
         shares_cache: whether two methods work on one cache, which only one session can use.
         vocabulary_size: how many tokens there are.
         bos_ids: the token that begins a text, if the program names it.
@@ -42,6 +44,7 @@ class LanguageModel:
     max_prefill_length: int
     is_prefill_fixed: bool
     uses_cache: bool
+    can_step_back: bool
     shares_cache: bool
     vocabulary_size: int
     bos_ids: tuple[int, ...]

@@ -95,6 +95,7 @@ py::dict model_to_python(const LanguageModel& model) {
   result["max_prefill_length"] = model.prefill_length;
   result["is_prefill_fixed"] = model.is_prefill_fixed;
   result["uses_cache"] = model.uses_cache;
+  result["can_step_back"] = model.can_step_back;
   result["shares_cache"] = model.prefill_method != model.decode_method;
   result["vocabulary_size"] = model.vocabulary;
   result["bos_ids"] = model.bos;

@@ -139,6 +139,12 @@ LanguageModel language_model_of(const Program& program) {
   ETLAB_CHECK(prefill.inputs.size() == decode.inputs.size(), kInvalidProgram,
               "method 'prefill' takes ", prefill.inputs.size(), " inputs and 'decode' ",
               decode.inputs.size(), kContract);
+  // Fused rings write by indices; others say that they are rings.
+  const std::string kRingOperator = "llama::update_cache_with_indices.out";
+  const std::vector<std::string>& operators = decode.operators;
+  model.can_step_back =
+      std::find(operators.begin(), operators.end(), kRingOperator) == operators.end() &&
+      number_of(program, "has_ring_cache").value_or(0) == 0;
   model.prefill_length = prefill.inputs[0].sizes[1];
   model.is_prefill_fixed = !prefill.inputs[0].is_dynamic;
   const bool can_decode = decode.inputs[0].is_dynamic || decode.inputs[0].sizes[1] == 1;

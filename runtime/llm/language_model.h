@@ -14,6 +14,8 @@ struct LanguageModel {
   std::string prefill_method;  // takes many tokens at once; "forward" or "prefill"
   std::string decode_method;   // takes one; "forward" or "decode"
   bool uses_cache = true;      // forward(tokens, input_pos); else forward(tokens) of the whole context
+  bool can_step_back = true;   // whether the last tokens can be taken back: not in a ring of places,
+                               // where they overwrote what their forerunners see
   int64_t max_context = 0;     // tokens that a session can hold
   int64_t prefill_length = 0;  // tokens of one call: at most, or just as many if it is fixed
   bool is_prefill_fixed = false;

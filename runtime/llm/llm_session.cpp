@@ -99,7 +99,8 @@ size_t LlmSession::shared_length(Span<const int64_t> prompt) const {
 
 size_t LlmSession::catch_up(Span<const int64_t> prompt, Poller* poller) {
   check_prompt(prompt);
-  const size_t reused = model_.uses_cache ? shared_length(prompt) : 0;
+  size_t reused = model_.uses_cache ? shared_length(prompt) : 0;
+  if (!model_.can_step_back && reused < tokens_.size()) reused = 0;
   forget(reused);
   feed(prompt, reused, poller);
   return reused;
@@ -228,6 +229,9 @@ void LlmSession::stop() {
 
 void LlmSession::rewind(size_t length) {
   const Turn turn(*this);
+  ETLAB_CHECK(model_.can_step_back || length == 0 || length >= tokens_.size(), kNotSupported,
+              "the cache of this program is a ring, in which the last tokens cannot be taken back; "
+              "rewind(0) forgets all");
   forget(length);
 }
 

@@ -61,7 +61,8 @@ class LlmSession {
   // Ends the generation that is under way, within the current token. From any thread; without one it
   // does nothing.
   void stop();
-  // Forgets the tokens from `length` on. Throws kInvalidArgument while another call works.
+  // Forgets the tokens from `length` on. Throws kInvalidArgument while another call works, and
+  // kNotSupported where the cache is a ring and some would be left.
   void rewind(size_t length);
   // The tokens in the cache.
   std::vector<int64_t> tokens() const;

@@ -1,10 +1,12 @@
 """Sessions of a language model: what they write, keep, refuse and stop."""
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from llm.small import checkpoint
 from llm.tiny_model import (
     CONSTANTS,
     CONTEXT,
@@ -17,9 +19,10 @@ from llm.tiny_model import (
     tiny_program,
 )
 
-from etlab.errors import InvalidArgumentError, InvalidProgramError
+from etlab.errors import InvalidArgumentError, InvalidProgramError, NotSupportedError
 from etlab.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from etlab.exir.passes.memory_planning_pass import MemoryPlanningPass
+from etlab.llm import export_llm
 from etlab.runtime import _native
 from etlab.runtime.tensors import allocate_tensor
 
@@ -48,6 +51,7 @@ def test_it_says_what_the_program_says(session: _native.LlmSession) -> None:
         "max_prefill_length": LONGEST_CALL,
         "is_prefill_fixed": False,
         "uses_cache": True,
+        "can_step_back": True,
         "shares_cache": False,
         "vocabulary_size": VOCABULARY,
         "bos_ids": [1],
@@ -301,3 +305,40 @@ def test_candidates_are_those_of_transformers() -> None:
     for token, probability in sampler.candidates(described):
         found[token] = probability
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("is_fused", [True, False])
+def test_a_ring_of_places_is_not_stepped_back_in(tmp_path: Path, is_fused: bool) -> None:
+    _, weights = checkpoint(tmp_path)
+    exported = export_llm(
+        {
+            "base": {
+                "checkpoint": str(weights),
+                "params": str(tmp_path / "params.json"),
+            },
+            "model": {
+                "use_kv_cache": True,
+                "use_sdpa_with_kv_cache": is_fused,
+                "use_attention_sink": "2,5",
+            },
+            "export": {
+                "max_seq_length": 3,
+                "max_context_length": 48,
+                "output_dir": str(tmp_path),
+            },
+        }
+    )
+    session = session_of(exported.run.program.buffer)
+    assert not session.model["can_step_back"]
+    start, other_start = ([7 * index % 96 for index in range(count)] for count in (9, 11))
+    first = write(session, start, 20)
+    fresh = session_of(exported.run.program.buffer)
+    other = [*start, *other_start]
+    assert write(session, other, 6) == write(fresh, other, 6)
+    longer = [*start, *first, 1]
+    session.rewind(0)
+    write(session, start, 20)
+    stats = session.generate(longer, GREEDY, 1)
+    assert stats["reused_tokens"] == len(start) + 19  # a text that goes on is
+    with pytest.raises(NotSupportedError, match=r"is a ring.*rewind\(0\)"):
+        session.rewind(3)

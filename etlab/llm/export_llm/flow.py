@@ -102,6 +102,9 @@ def _constant_methods(config: LlmConfig, architecture: Architecture) -> dict[str
         "use_sdpa_with_kv_cache": config.model.use_sdpa_with_kv_cache,
         "enable_dynamic_shape": config.model.enable_dynamic_shape,
     }
+    reaches = _reaches(config) or (Reach(architecture.window),)
+    if config.model.use_kv_cache and any(reach.window for reach in reaches):
+        methods["has_ring_cache"] = True  # the runner must not step back in it
     if architecture.first_token is not None:
         methods["get_bos_id"] = architecture.first_token
     if architecture.end_tokens:
