@@ -2,7 +2,9 @@
 
 PT2E's own simulation computes with floats between conversions: a float bias, sums and products that
 round elsewhere. Here every operator that `quantized.plan_quantized` gives to integers follows
-XNNPACK's rules (`simulation_rules.py`); all others are PyTorch's.
+XNNPACK's rules (`simulation_rules.py`) and is the device's to the last integer. All others, softmax
+and norms among them, compute with floats on the device too and are PyTorch's here: where their last
+bits differ, an integer behind them may be one step off.
 """
 
 from collections.abc import Sequence

@@ -115,7 +115,8 @@ def test_a_widened_layer_computes_the_same():
     torch.testing.assert_close((layer(x), table(rows)), before)
 
 
-def test_torchaos_own_function_takes_any_width():
+def test_torchaos_own_function_takes_any_width_once_it_is_taught():
+    groups.teach_torchao()
     torch.manual_seed(0)
     layer = nn.Linear(40, 3)
     x = torch.linspace(-1, 1, 80).reshape(2, 40)

@@ -12,8 +12,8 @@ from torch.export import ExportedProgram
 from etlab.errors import InvalidArgumentError
 from etlab.exir.recurrent import recurrent_layers_whole
 from etlab.quantize.base import QuantizeRequest, quiet_imports
-from etlab.quantize.intx import groups  # noqa: F401  teaches torchao
 from etlab.quantize.intx.embedding import quantize_embedding
+from etlab.quantize.intx.groups import widen
 
 with quiet_imports():
     from torchao.quantization import IntxWeightOnlyConfig, quantize_
@@ -79,6 +79,10 @@ def quantize_module(model: nn.Module, scheme: Scheme) -> nn.Module:
     if scheme.embedding_bits is not None:
         _quantize_embeddings(model, scheme, is_chosen)
     if scheme.bits is not None:
+        if scheme.group_size is not None:
+            for name, module in model.named_modules():
+                if is_chosen(nn.Linear, module, name):
+                    widen(module, scheme.group_size)
         quantize_(
             model,
             _linear_config(scheme, scheme.bits),

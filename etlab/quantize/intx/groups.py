@@ -1,26 +1,16 @@
 """Groups that do not divide a layer's width: zero columns fill the last one.
 
-torchao refuses such layers with an assertion. Importing this module teaches its `quantize_` to
-widen them, for the two configurations that ExecuTorch uses: the weight gets columns of zeros, the
-input zeros to go with them, and an embedding's rows lose theirs again. Results are those of a last
-group that is shorter than the others.
+The weight gets columns of zeros and the input zeros to go with them; an embedding's rows lose
+theirs again. Results are those of a last group that is shorter than the others.
 """
 
+import functools
 from typing import Any
 
 import torch
 from torch import nn
 
 from etlab.quantize.base import quiet_imports
-
-with quiet_imports():
-    from torchao.quantization import IntxWeightOnlyConfig
-    from torchao.quantization.granularity import PerGroup
-    from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
-    from torchao.quantization.transform_module import (
-        _QUANTIZE_CONFIG_HANDLER,
-        register_quantize_module_handler,
-    )
 
 
 def widen(module: nn.Module, group_size: int) -> None:
@@ -44,7 +34,27 @@ def widen(module: nn.Module, group_size: int) -> None:
         module.register_forward_hook(lambda _, inputs, rows: rows[..., :width])
 
 
+@functools.cache
+def teach_torchao() -> None:
+    """Let torchao's own `quantize_` take such layers, which it refuses with an assertion.
+
+    For the two configurations that ExecuTorch uses; what it takes already stays as it is.
+    """
+    with quiet_imports():
+        from torchao.quantization import IntxWeightOnlyConfig
+        from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
+
+    _teach(Int8DynamicActivationIntxWeightConfig, "weight_granularity")
+    _teach(IntxWeightOnlyConfig, "granularity")
+
+
 def _teach(kind: type, granularity_name: str) -> None:
+    from torchao.quantization.granularity import PerGroup
+    from torchao.quantization.transform_module import (
+        _QUANTIZE_CONFIG_HANDLER,
+        register_quantize_module_handler,
+    )
+
     original = _QUANTIZE_CONFIG_HANDLER[kind]
 
     def handler(module: nn.Module, config: Any, **options: Any) -> nn.Module:
@@ -59,7 +69,3 @@ def _teach(kind: type, granularity_name: str) -> None:
 
     del _QUANTIZE_CONFIG_HANDLER[kind]
     register_quantize_module_handler(kind)(handler)
-
-
-_teach(Int8DynamicActivationIntxWeightConfig, "weight_granularity")
-_teach(IntxWeightOnlyConfig, "granularity")

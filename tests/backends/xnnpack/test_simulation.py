@@ -68,6 +68,30 @@ def test_every_integer_is_the_device_s(case, per_channel):
         assert row.local.steps.equal == row.local.steps.total, row.operator
 
 
+def test_integers_behind_what_is_computed_with_floats_are_at_most_one_step_off():
+    """PyTorch and the device sum and exponentiate in another order: their floats are not equal."""
+
+    class Attends(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.first, self.last = nn.Linear(7, 33), nn.Linear(33, 5)
+
+        def forward(self, x):
+            return self.last(torch.softmax(self.first(x), -1))
+
+    data = [(waves(11, 7, phase=phase),) for phase in (0.0, 0.4, 2.0)]
+    run = etlab.export(
+        Attends().eval(), data[0], quantizer="int8", calibration=data, partitioner="xnnpack"
+    )
+    report = compare_layers(run, data, reference="quantized", paths=["native"], simulate="xnnpack")
+    for operator in ("softmax", "linear_1"):
+        row = next(row for row in report if row.operator == operator)
+        for steps in (row.accumulated.steps, row.local.steps):
+            assert steps.more == 0
+            assert steps.share_equal > 0.999
+
+
 def test_the_device_is_not_what_pt2e_simulates():
     run = residual_run(is_quantized=True)
     found = {}
