@@ -5,6 +5,8 @@ path = etlab.llm.export_llm({"base": {...}, "model": {...}, ...})
 
 from etlab.llm.chat import Chat
 from etlab.llm.export_llm import export_llm
+from etlab.llm.parity import TokenParity, token_parity
+from etlab.llm.perplexity import Perplexity, perplexity
 from etlab.llm.runner import Generation, GenerationConfig, Runner, Stats
 from etlab.llm.text_llm_runner import TextLLMRunner
 from etlab.llm.tokenizers import load_tokenizer, write_vocabulary
@@ -13,10 +15,14 @@ __all__ = [
     "Chat",
     "Generation",
     "GenerationConfig",
+    "Perplexity",
     "Runner",
     "Stats",
     "TextLLMRunner",
+    "TokenParity",
     "export_llm",
     "load_tokenizer",
+    "perplexity",
+    "token_parity",
     "write_vocabulary",
 ]

@@ -185,6 +185,19 @@ class Transformer(nn.Module):
         Returns:
             (1, vocabulary) of the last token, or (1, length, vocabulary) of each.
         """
+        x = self._rows(tokens, input_pos)
+        if not self.options.has_full_logits:
+            x = x[:, -1]
+        result: torch.Tensor = self.output(self.norm(x))
+        return result
+
+    def score(self, tokens: torch.Tensor, input_pos: torch.Tensor | None = None) -> torch.Tensor:
+        """As `forward`, but always the logits of each token: (1, length, vocabulary)."""
+        result: torch.Tensor = self.output(self.norm(self._rows(tokens, input_pos)))
+        return result
+
+    def _rows(self, tokens: torch.Tensor, input_pos: torch.Tensor | None) -> torch.Tensor:
+        """What the last layer makes of the tokens, (1, length, width)."""
         span = self._span(tokens, input_pos)
         start = 0 if span.start is None else span.start
         cosine = self.cosine.narrow(0, start, span.length)[:, None]
@@ -192,10 +205,7 @@ class Transformer(nn.Module):
         x = self.embedding(tokens)
         for layer in self.layers:
             x = layer(x, cosine, sine, span)
-        if not self.options.has_full_logits:
-            x = x[:, -1]
-        result: torch.Tensor = self.output(self.norm(x))
-        return result
+        return x
 
     def _span(self, tokens: torch.Tensor, input_pos: torch.Tensor | None) -> Span:
         length = tokens.shape[1]

@@ -8,16 +8,13 @@ from typing import Any
 import torch
 
 from etlab.errors import InvalidArgumentError
-from etlab.llm.architecture import Architecture
-from etlab.llm.cache import Reach
+from etlab.llm.cache import RingCache
 from etlab.llm.checkpoints.open import open_checkpoint
 from etlab.llm.export_llm.config import LlmConfig
-from etlab.llm.export_llm.quantization import quantize_model
-from etlab.llm.export_llm.reading import read_config, sink_and_window
+from etlab.llm.export_llm.model import make_model
+from etlab.llm.export_llm.reading import read_config
 from etlab.llm.export_llm.result import LlmExport
 from etlab.llm.transformer import Options, Transformer
-
-_DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 def export_llm(config: Any, overrides: Iterable[str] = ()) -> LlmExport:
@@ -45,37 +42,8 @@ def export_llm(config: Any, overrides: Iterable[str] = ()) -> LlmExport:
     chosen = read_config(config, overrides)
     extra = _metadata(chosen)
     checkpoint = open_checkpoint(chosen.base)
-    options = _options(chosen)
-    with torch.device("meta"):
-        model = Transformer(checkpoint.architecture, options)
-    with torch.no_grad():
-        checkpoint.fill(model, options.dtype)
-        quantize_model(chosen, model, checkpoint)
-    model.make_state()
-    model.eval().requires_grad_(False)
-    return _lower(chosen, model, _constant_methods(chosen, checkpoint.architecture) | extra)
-
-
-def _options(config: LlmConfig) -> Options:
-    model, export = config.model, config.export
-    return Options(
-        longest_call=export.max_seq_length,
-        context=export.max_context_length,
-        has_cache=model.use_kv_cache,
-        is_fused=model.use_sdpa_with_kv_cache,
-        is_integer=model.quantize_kv_cache,
-        reaches=_reaches(config),
-        is_dynamic=model.enable_dynamic_shape,
-        has_full_logits=config.debug.generate_full_logits,
-        dtype=_DTYPES[model.dtype_override],
-    )
-
-
-def _reaches(config: LlmConfig) -> tuple[Reach, ...]:
-    if config.model.use_attention_sink:
-        sink, window = sink_and_window(config)
-        return (Reach(window, sink),)
-    return tuple(Reach(window or None) for window in config.model.local_global_attention or ())
+    model = make_model(chosen, checkpoint)
+    return _lower(chosen, model, _constant_methods(chosen, model) | extra)
 
 
 def _metadata(config: LlmConfig) -> dict[str, Any]:
@@ -92,7 +60,8 @@ def _metadata(config: LlmConfig) -> dict[str, Any]:
     return loaded
 
 
-def _constant_methods(config: LlmConfig, architecture: Architecture) -> dict[str, Any]:
+def _constant_methods(config: LlmConfig, model: Transformer) -> dict[str, Any]:
+    architecture = model.architecture
     methods: dict[str, Any] = {
         "get_max_seq_len": config.export.max_seq_length,
         "get_max_context_len": config.export.max_context_length,
@@ -102,8 +71,7 @@ def _constant_methods(config: LlmConfig, architecture: Architecture) -> dict[str
         "use_sdpa_with_kv_cache": config.model.use_sdpa_with_kv_cache,
         "enable_dynamic_shape": config.model.enable_dynamic_shape,
     }
-    reaches = _reaches(config) or (Reach(architecture.window),)
-    if config.model.use_kv_cache and any(reach.window for reach in reaches):
+    if any(isinstance(module, RingCache) for module in model.modules()):
         methods["has_ring_cache"] = True  # the runner must not step back in it
     if architecture.first_token is not None:
         methods["get_bos_id"] = architecture.first_token
@@ -163,6 +131,7 @@ def _lower(config: LlmConfig, model: Transformer, constant_methods: dict[str, An
         seconds={},
         notes=(),
     )
+    model.make_state()  # the module's own: what the program was made of stays as it is
     if config.debug.verbose:
         print(run.delegation())
     return LlmExport(path, config, model.architecture, run)
