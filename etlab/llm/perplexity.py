@@ -102,13 +102,14 @@ class _Bar:
     """A callback that is told how far it went, or a bar where one is wanted."""
 
     def __init__(self, total: int, on_progress: OnProgress | None) -> None:
-        self.total, self.on_progress, self.bar = total, on_progress, None
+        self.total, self.on_progress = total, on_progress
+        self.bar: Any = None
 
     def __enter__(self) -> "_Bar":
         if self.on_progress is None and options.progress:
             from tqdm.auto import tqdm
 
-            self.bar: Any = tqdm(total=self.total, unit="token", leave=False)
+            self.bar = tqdm(total=self.total, unit="token", leave=False)
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
-from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from etlab.llm.checkpoints.open import open_checkpoint
 from etlab.llm.export_llm.config import LlmConfig, QuantizationConfig
 from etlab.llm.export_llm.model import make_model
 from etlab.llm.export_llm.result import LlmExport
-from etlab.llm.transformer import Transformer
+from etlab.llm.transformer import Options, Transformer
 
 # From the tokens of one call, (1, length), and the first one's position, (1), to logits: those of
 # all tokens, (1, length, vocabulary), or of the last one, (1, vocabulary).
@@ -85,11 +85,12 @@ def scorer(exported: LlmExport, path: str) -> Scorer:
     """
     if path not in PATHS:
         raise NotFoundError(f"no path '{path}': choose from {', '.join(PATHS)}")
-    options = exported.run.model.options
+    model: Any = exported.run.model
+    options: Options = model.options
     if not options.has_cache:
         raise InvalidArgumentError("scoring needs a cache: export with model.use_kv_cache=True")
     if path == "quantized":
-        return score_module(exported.run.model)
+        return score_module(model)
     if path == "eager":
         return score_module(_float_model(exported.config))
     forward = _exported(exported) if path == "exported" else native_forward(exported.path)
@@ -116,7 +117,7 @@ def _is_state(name: str) -> bool:
     return name.startswith(("keys", "values"))
 
 
-def native_forward(program: str | PathLike[str]) -> Forward:
+def native_forward(program: Path) -> Forward:
     """Calls of a program's `forward` in our runtime, with state of their own.
 
     Args:
@@ -125,6 +126,7 @@ def native_forward(program: str | PathLike[str]) -> Forward:
     from etlab.runtime import Runtime
 
     method = Runtime.get().load_program(program, memory_map=True).load_method("forward")
+    assert method is not None
 
     def forward(tokens: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
         (logits,) = method.execute([tokens, position])

@@ -202,7 +202,7 @@ class Transformer(nn.Module):
         start = 0 if span.start is None else span.start
         cosine = self.cosine.narrow(0, start, span.length)[:, None]
         sine = self.sine.narrow(0, start, span.length)[:, None]
-        x = self.embedding(tokens)
+        x: torch.Tensor = self.embedding(tokens)
         for layer in self.layers:
             x = layer(x, cosine, sine, span)
         return x
