@@ -87,18 +87,28 @@ struct Tables {
     for (const int64_t each : {4, 8, 16}) {
       if (half % each == 0 && (width == 0 || half / each >= each)) width = each;
     }
+    if (width <= kNarrow) {
+      for (const int64_t each : {10, 12, 15}) {
+        if (half % each == 0 && half / each >= each) width = each;
+      }
+    }
     if (width == 0) return;
     const auto count = static_cast<size_t>(half);
-    parts.resize(4 * count);
+    parts.resize(2 * (count + twist_count(half)));
     for (size_t k = 0; k < count; ++k) {
       const size_t row = k / static_cast<size_t>(width);
       const size_t column = k % static_cast<size_t>(width);
       const Complex<double>& twist = roots[2 * row * column];
       parts[k] = static_cast<float>(roots[k].real);
       parts[count + k] = static_cast<float>(roots[k].imaginary);
-      parts[2 * count + k] = static_cast<float>(twist.real);
-      parts[3 * count + k] = static_cast<float>(twist.imaginary);
+      const size_t place = 2 * count + row * static_cast<size_t>(fourier_lanes(width)) + column;
+      parts[place] = static_cast<float>(twist.real);
+      parts[place + twist_count(half)] = static_cast<float>(twist.imaginary);
     }
+  }
+  // Twists with the unused places of vectors, which are zero.
+  size_t twist_count(int64_t half) const {
+    return static_cast<size_t>(half / width * fourier_lanes(width));
   }
 };
 
@@ -184,10 +194,11 @@ void for_each_line(Context& context, int64_t length, int64_t normalization, cons
                              factor(half / tables->width, radices),
                              tables->roots.data(),
                              {parts, parts + half},
-                             {parts + 2 * half, parts + 3 * half},
+                             {parts + 2 * half, parts + 2 * half + tables->twist_count(half)},
                              scale};
   const int64_t to_size = last_size(out);
-  auto* scratch = context.allocate<float>(3 * length * context.thread_count());
+  const int64_t scratch_size = kFourierLineScratch * length;
+  auto* scratch = context.allocate<float>(scratch_size * context.thread_count());
   const From* from = self.data<From>();
   To* to = out.data<To>();
   const int64_t grain = std::max<int64_t>(1, 8192 / length);
@@ -195,7 +206,7 @@ void for_each_line(Context& context, int64_t length, int64_t normalization, cons
                        [&](int64_t begin, int64_t end, int worker) {
                          for (int64_t i = begin; i < end; ++i) {
                            direction.one_line(plan, from + i * from_size, to + i * to_size,
-                                              scratch + 3 * length * worker);
+                                              scratch + scratch_size * worker);
                          }
                        });
 }

@@ -8,13 +8,16 @@ using etlab::FourierLinePlan;
 // One line. With M = length / 2 numbers z, W = width and R = M / W, number l + W * r is place l of
 // lane r, and frequency k + R * m is
 //   sum over l of e^(-2 pi i l m / W) e^(-2 pi i l k / M) sum over r of e^(-2 pi i r k / R) z
+// Vectors have at least W places; what the others hold is looked at by nobody.
 template <int64_t kWidth>
 struct LineTransform {
+  static constexpr int64_t kLanes = etlab::fourier_lanes(kWidth);
   struct Vector {
-    float real[kWidth];
-    float imaginary[kWidth];
+    float real[kLanes];
+    float imaginary[kLanes];
   };
-  static constexpr int64_t kRadices[2] = {4, kWidth / 4};
+  static constexpr int64_t kFirstRadix = kWidth % 4 == 0 ? 4 : (kWidth % 2 == 0 ? 2 : 3);
+  static constexpr int64_t kRadices[2] = {kFirstRadix, kWidth / kFirstRadix};
   static constexpr int64_t kRadixCount = kWidth == 4 ? 1 : 2;
 
   const FourierLinePlan& plan;
@@ -29,8 +32,8 @@ struct LineTransform {
     const Stage<Vector> by_rows{plan.roots, 2 * kWidth, rows, nullptr, nullptr, 0, 0, sign};
     const Vector* found = transform(by_rows, plan.radices, plan.radix_count, values, spare);
     const Stage<Vector> across{plan.roots, 2 * rows, kWidth, nullptr, nullptr, 0, 0, sign};
-    for (int64_t first = 0; first < rows; first += kWidth) {
-      const int64_t count = rows - first < kWidth ? rows - first : kWidth;
+    for (int64_t first = 0; first < rows; first += kLanes) {
+      const int64_t count = rows - first < kLanes ? rows - first : kLanes;
       Vector block[kWidth] = {};
       Vector other[kWidth];
       for (int64_t i = 0; i < count; ++i) turn_into(found[first + i], first + i, i, block);
@@ -43,10 +46,10 @@ struct LineTransform {
 
   // Turns row `row` by its roots and writes it as column `column` of the block.
   void turn_into(const Vector& given, int64_t row, int64_t column, Vector* block) const {
-    const float* real = plan.twist_parts[0] + row * kWidth;
-    const float* imaginary = plan.twist_parts[1] + row * kWidth;
+    const float* real = plan.twist_parts[0] + row * kLanes;
+    const float* imaginary = plan.twist_parts[1] + row * kLanes;
     Vector turned;
-    for (int64_t l = 0; l < kWidth; ++l) {
+    for (int64_t l = 0; l < kLanes; ++l) {
       const float turn = -sign * imaginary[l];
       turned.real[l] = given.real[l] * real[l] - given.imaginary[l] * turn;
       turned.imaginary[l] = given.real[l] * turn + given.imaginary[l] * real[l];
@@ -55,6 +58,12 @@ struct LineTransform {
     for (int64_t l = 0; l < kWidth; ++l) block[l].imaginary[column] = turned.imaginary[l];
   }
 };
+
+// No NaN or denormal number is computed with.
+template <int64_t kWidth, typename Vector>
+ETLAB_INLINE void clear_unused(Vector& vector) {
+  for (int64_t l = kWidth; l < kCount<Vector>; ++l) vector.real[l] = vector.imaginary[l] = 0;
+}
 
 template <int64_t kWidth>
 void to_frequencies_by_width(const FourierLinePlan& plan, const float* line,
@@ -65,9 +74,10 @@ void to_frequencies_by_width(const FourierLinePlan& plan, const float* line,
   const int64_t half = line_transform.half;
   auto* values = reinterpret_cast<Vector*>(scratch);  // (rows)
   Vector* spare = values + line_transform.rows;
-  float* real = scratch + 4 * half;  // (half)
+  float* real = scratch + 4 * Transform::kLanes * line_transform.rows;  // (half)
   float* imaginary = real + half;
   for (int64_t r = 0; r < line_transform.rows; ++r) {
+    clear_unused<kWidth>(values[r]);
     for (int64_t l = 0; l < kWidth; ++l) {
       values[r].real[l] = line[2 * (r * kWidth + l)];
       values[r].imaginary[l] = line[2 * (r * kWidth + l) + 1];
@@ -103,6 +113,7 @@ void from_frequencies_by_width(const FourierLinePlan& plan, const Complex<float>
   auto* values = reinterpret_cast<Vector*>(scratch);  // (rows)
   Vector* spare = values + line_transform.rows;
   for (int64_t r = 0; r < line_transform.rows; ++r) {
+    clear_unused<kWidth>(values[r]);
     for (int64_t l = 0; l < kWidth; ++l) {
       const int64_t k = r * kWidth + l;
       const float cosine = plan.root_parts[0][k];
@@ -131,6 +142,9 @@ void line_to_frequencies(const FourierLinePlan& plan, const float* line, Complex
                          float* scratch) {
   switch (plan.width) {
     case 16: return to_frequencies_by_width<16>(plan, line, result, scratch);
+    case 15: return to_frequencies_by_width<15>(plan, line, result, scratch);
+    case 12: return to_frequencies_by_width<12>(plan, line, result, scratch);
+    case 10: return to_frequencies_by_width<10>(plan, line, result, scratch);
     case 8: return to_frequencies_by_width<8>(plan, line, result, scratch);
     default: return to_frequencies_by_width<4>(plan, line, result, scratch);
   }
@@ -140,6 +154,9 @@ void line_from_frequencies(const FourierLinePlan& plan, const Complex<float>* li
                            float* scratch) {
   switch (plan.width) {
     case 16: return from_frequencies_by_width<16>(plan, line, result, scratch);
+    case 15: return from_frequencies_by_width<15>(plan, line, result, scratch);
+    case 12: return from_frequencies_by_width<12>(plan, line, result, scratch);
+    case 10: return from_frequencies_by_width<10>(plan, line, result, scratch);
     case 8: return from_frequencies_by_width<8>(plan, line, result, scratch);
     default: return from_frequencies_by_width<4>(plan, line, result, scratch);
   }
