@@ -12,17 +12,19 @@ The official runtime is asked from Python, a call a token; ours is the runner. l
 `xllamacpp` is installed (`pip install xllamacpp`).
 
     python benchmarks/llm.py [--rounds 5] [--threads 1] [--folder DIR] [--kind 8da4w|fp32]
+                              [--packages etlab official]
 """
 
 import argparse
 import contextlib
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +180,7 @@ def child(package: str, path: Path, threads: int) -> Iterator[subprocess.Popen[s
     command = [sys.executable, __file__, "--serve", package, "--threads", str(threads), str(path)]
     process = subprocess.Popen(
         command,
+        env={**os.environ, "OMP_NUM_THREADS": str(threads)},  # ExecuTorch's attention obeys it
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -199,11 +202,13 @@ def _answer(process: subprocess.Popen[str]) -> str:
     return ""
 
 
-def measure(path: Path, rounds: int, threads: int) -> dict[str, list[dict[str, float]]]:
+def measure(
+    path: Path, packages: Sequence[str], rounds: int, threads: int
+) -> dict[str, list[dict[str, float]]]:
     """Rounds by package."""
     results: dict[str, list[dict[str, float]]] = {}
     with contextlib.ExitStack() as stack:
-        processes = {one: stack.enter_context(child(one, path, threads)) for one in PACKAGES}
+        processes = {one: stack.enter_context(child(one, path, threads)) for one in packages}
         for _ in range(rounds):
             for package, process in processes.items():
                 if process is None:
@@ -222,6 +227,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--kind", choices=("8da4w", "fp32"), default="8da4w")
+    parser.add_argument("--packages", nargs="+", choices=PACKAGES, default=PACKAGES)
     parser.add_argument("--serve", choices=PACKAGES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -230,7 +236,7 @@ def main() -> None:
     folder = options.folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     path = options.path or make(options.kind, folder)
-    results = measure(path, options.rounds, options.threads)
+    results = measure(path, options.packages, options.rounds, options.threads)
     from etlab import runtime
     from etlab.runtime import _native
 
