@@ -16,6 +16,7 @@ _TOKEN = re.compile(
     |(?P<sign>.)""",
     re.DOTALL | re.VERBOSE,
 )
+_SHORT = {"const": "let", "true": "!0", "false": "!1"}
 _NEEDS_NO_SPACE = set("{}()[];,=<>?:&|*!.")
 
 
@@ -46,17 +47,31 @@ def without_comments(source: str) -> str:
     'let a=[1,2];'
 
     Line breaks stay where a statement could end without a semicolon; strings, templates and regular
-    expressions stay as they are, and a constant is a variable that nobody changes.
+    expressions stay as they are, and a constant is a variable that nobody changes. Declarations
+    that follow each other are one; true and false are !0 and !1.
     """
     tokens = [(str(match.lastgroup), match[0]) for match in _TOKEN.finditer(source)]
     tokens = [("space", text) if kind == "comment" else (kind, text) for kind, text in tokens]
     result: list[str] = []
     space = ""
+    declares = [False]  # at every depth of brackets: whether the statement there is a declaration
     for kind, text in with_short_names(tokens):
         if kind == "space":
             space = "\n" if "\n" in text or space == "\n" else space or " "
             continue
         last = result[-1][-1] if result else "\n"
+        if kind == "word" and text in ("const", "let"):
+            if declares[-1] and last == ";":
+                result[-1], space = ",", "merged"
+                continue
+            declares[-1] = True
+        elif last == ";" and text not in ("}", ";"):
+            declares[-1] = False
+        if text in ("(", "[", "{"):
+            declares.append(False)
+        elif text in (")", "]", "}") and len(declares) > 1:
+            declares.pop()
+        text = _SHORT.get(text, text) if kind == "word" and last != "." else text
         first = text.strip()[0]
         if space == "\n" and last not in "{,(;\n" and text not in ("}", "]", ")"):
             result.append("\n")
@@ -64,7 +79,7 @@ def without_comments(source: str) -> str:
             result.append(" ")
         if (text in ("}", "]", ")") and last == ",") or (text == "}" and last == ";"):
             result.pop()
-        result.append("let" if text == "const" else text.strip() if kind == "kept" else text)
+        result.append(text.strip() if kind == "kept" else text)
         space = ""
     return "".join(result) + "\n"
 

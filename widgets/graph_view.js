@@ -1,6 +1,8 @@
 // GraphView: a toolbar, the outline, the canvas, and what is known of the selection.
 
 import { builtIn } from "./graph/colours.js";
+import { makeCrumbs } from "./graph/crumbs.js";
+import { makeCodeToggle } from "./view/code.js";
 import { element, isDarkPage, onThemeChange } from "./view/dom.js";
 import { frame } from "./graph/frame.js";
 import { showLegend } from "./view/legend.js";
@@ -13,16 +15,7 @@ import { labels } from "./graph/sizes.js";
 
 /** @typedef {import("./graph/colours.js").Overlay} Overlay */
 
-/**
- * What anywidget hands over.
- * @typedef {object} Model
- * @property {(name: string) => any} get
- * @property {(name: string, value: any) => void} set
- * @property {() => void} save_changes
- * @property {(event: string, callback: any) => void} on
- * @property {(event: string, callback: any) => void} off
- * @property {(message: any) => void} send
- */
+/** @typedef {import("./view/dom.js").Model} Model */
 
 const PATIENCE = 8000; // milliseconds until a silent kernel is called silent
 
@@ -52,6 +45,10 @@ function render({ model, el }) {
     onToggle: (item) => pane.toggle(item),
   });
   parts.outline.append(outline.root);
+  const showPath = makeCrumbs(parts.path, tree, (item) => {
+    setSelection(new Set([item]));
+    pane.reveal(item);
+  });
 
   const places = new Map(graph.names.map((name, node) => [name, node]));
   graph.groupNames.forEach((name, g) => {
@@ -132,6 +129,7 @@ function render({ model, el }) {
     outline.select(next);
     const item = next.size ? [...next][next.size - 1] : -1;
     showFacts(item);
+    showPath(item);
     const [title, second] = item < 0 ? ["", ""] : labels(tree, item);
     const others = next.size > 1 ? ` and ${next.size - 1} more` : "";
     parts.status.textContent =
@@ -284,6 +282,8 @@ function render({ model, el }) {
   const toggleOutline = () => showPart(parts.outline, parts.outlineButton, parts.outline.hidden);
   const toggleSide = () => showPart(parts.side, parts.sideButton, parts.side.hidden);
   const toggleHelp = () => showPart(parts.help, parts.helpButton, parts.help.hidden);
+
+  makeCodeToggle(parts.codeButton, parts.code, () => model.get("code"), (text) => (parts.status.textContent = text));
 
   /** @type {[HTMLElement, string, any][]} */
   const listeners = [

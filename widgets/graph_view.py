@@ -37,7 +37,8 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
     Raises:
         NotFoundError: an unknown colouring or group.
 
-    `view.selection` holds the names of what is selected; setting it selects.
+    `view.selection` holds the names of what is selected; setting it selects. `view.code` is the
+    Python that shows the same.
     """
 
     _esm = _MODULE
@@ -49,6 +50,7 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
     query = traitlets.Unicode("").tag(sync=True)
     selection = traitlets.List(traitlets.Unicode()).tag(sync=True)
     opened = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    code = traitlets.Unicode("").tag(sync=True)
     height = traitlets.Int(520, min=120, max=4000).tag(sync=True)
     theme = traitlets.Enum(("auto", "light", "dark"), "auto").tag(sync=True)
 
@@ -68,6 +70,7 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
                 " run.graph() gives one"
             )
         self.data = graph
+        self._first_opened = first_view(graph)
         self._overlays: dict[str, Overlay] = {}
         if color_by is None:
             color_by = "backend" if any(node.backend for node in graph.nodes) else "operator"
@@ -75,11 +78,23 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
             graph=encode_graph(graph),
             color_by=color_by,
             query=query,
-            opened=_opened(graph, opened),
+            opened=_opened(graph, opened, self._first_opened),
             height=height,
             theme=theme,
         )
         self.on_msg(self._answer)
+        self.observe(lambda _: self._write_code(), ("color_by", "query", "opened"))
+        self._write_code()
+
+    def _write_code(self) -> None:
+        options = {"color_by": self.color_by, "query": self.query, "opened": list(self.opened)}
+        if self.opened == self._first_opened:
+            del options["opened"]
+        if self.color_by in self._overlays:
+            del options["color_by"]  # an overlay's values are not in the code
+        said = ", ".join(f"{name}={value!r}" for name, value in options.items() if value != "")
+        made = f"run.graph({self.data.stage!r})" if self.data.stage else "graph"
+        self.code = f"{made}.widget({said})"
 
     def overlay(
         self,
@@ -157,8 +172,8 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
 
     def to_html(self) -> str:
         """The view as a page of its own, live but without a kernel, asking no network."""
-        names = ("graph", "overlays", "color_by", "query", "selection", "opened", "height", "theme")
-        state = {name: getattr(self, name) for name in names}
+        names = ("graph", "overlays", "color_by", "query", "selection", "opened", "code", "height")
+        state = {name: getattr(self, name) for name in (*names, "theme")}
         return page(self.data.title, _MODULE, _STYLE, state, self._answers())
 
     def _answers(self) -> dict[str, Any]:
@@ -179,6 +194,14 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
             f"source {text['name']}": {"type": "source", "text": text} for text in texts
         }
 
+    def to_svg(self) -> str:
+        """The picture of what is open."""
+        return self.data.to_svg(self.opened)
+
+    def to_png(self, *, scale: float = 2.0) -> bytes:
+        """The picture of what is open as PNG, `scale` pixels a unit."""
+        return self.data.to_png(self.opened, scale=scale)
+
     def _snapshot_html(self) -> str:
         return self.data._repr_html_()
 
@@ -187,10 +210,10 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
         return f"GraphView({self.data.title})"
 
 
-def _opened(graph: GraphData, opened: str | Iterable[str] | None) -> list[str]:
+def _opened(graph: GraphData, opened: str | Iterable[str] | None, first: list[str]) -> list[str]:
     names = [group.name for group in graph.groups[1:]]
     if opened is None:
-        return first_view(graph)
+        return first
     if opened == "all":
         return names
     wanted = [opened] if isinstance(opened, str) else list(opened)

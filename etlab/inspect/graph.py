@@ -171,6 +171,17 @@ class GraphData:
 
         return graph_svg(self, opened)
 
+    def to_png(self, opened: Iterable[str] | None = None, *, scale: float = 2.0) -> bytes:
+        """The same picture as PNG, made without a browser.
+
+        Args:
+            opened: names of the groups that are open; by default as many as read well.
+            scale: pixels a unit; less where the picture would be larger than 16 million pixels.
+        """
+        from etlab.inspect.graph_png import graph_png
+
+        return graph_png(self, opened, scale=scale)
+
     def __repr__(self) -> str:
         """One line."""
         calls = sum(self.operators.values())

@@ -27,13 +27,7 @@ def graph_svg(graph: GraphData, opened: Iterable[str] | None = None) -> str:
     Raises:
         NotFoundError: there is no such group.
     """
-    numbers = {group.name: group.id for group in graph.groups}
-    names = first_view(graph) if opened is None else list(opened)
-    if unknown := [name for name in names if name not in numbers]:
-        raise NotFoundError(f"{graph.title}: no group is called {', '.join(map(repr, unknown))}")
-    tree = DrawnTree(graph)
-    scene = lay_out(tree, (numbers[name] for name in names))
-    colours = _colours(tree)
+    tree, scene, colours = drawn(graph, opened)
     parts = [_hull(tree, box, colours) for box in scene.boxes if box.is_open]
     parts += _edges(scene)
     parts += [_box(tree, box, colours) for box in scene.boxes if not box.is_open]
@@ -52,6 +46,22 @@ def graph_svg(graph: GraphData, opened: Iterable[str] | None = None) -> str:
         f"<title>Graph of {escape(graph.title)}</title><style>{_STYLE}</style>"
         f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>'
     )
+
+
+def drawn(
+    graph: GraphData, opened: Iterable[str] | None
+) -> tuple[DrawnTree, Scene, dict[int, tuple[str, str]]]:
+    """What is in the picture, where it is, and what it stands for: name and colour by item.
+
+    Raises:
+        NotFoundError: there is no such group.
+    """
+    numbers = {group.name: group.id for group in graph.groups}
+    names = first_view(graph) if opened is None else list(opened)
+    if unknown := [name for name in names if name not in numbers]:
+        raise NotFoundError(f"{graph.title}: no group is called {', '.join(map(repr, unknown))}")
+    tree = DrawnTree(graph)
+    return tree, lay_out(tree, (numbers[name] for name in names)), _colours(tree)
 
 
 def _colours(tree: DrawnTree) -> dict[int, tuple[str, str]]:
@@ -90,14 +100,14 @@ def _hull(tree: DrawnTree, box: Box, colours: dict[int, tuple[str, str]]) -> str
     is_delegate = tree.graph.groups[box.item - tree.count].kind == "delegate"
     border = f' style="stroke:{colours[box.item][1]};stroke-opacity:1"' if is_delegate else ""
     dash = ' stroke-dasharray="7 4"' if is_delegate else ""
-    shown = _cut(title, box.width - 20)
+    shown = cut(title, box.width - 20)
     rest = box.width - 36 - len(shown) * 7.8
     middle = box.y + HEADER / 2 + 6
     text = f'<text class="b" x="{box.x + 10:.1f}" y="{middle:.1f}">{escape(shown)}</text>'
     if rest > 40:
         left = box.x + 18 + len(shown) * 7.8
         text += (
-            f'<text class="s" x="{left:.1f}" y="{middle:.1f}">{escape(_cut(second, rest))}</text>'
+            f'<text class="s" x="{left:.1f}" y="{middle:.1f}">{escape(cut(second, rest))}</text>'
         )
     return f'<rect class="h" {_place(box, 8)}{border}{dash}/>{text}'
 
@@ -126,12 +136,12 @@ def _box(tree: DrawnTree, box: Box, colours: dict[int, tuple[str, str]]) -> str:
     weight = ' class="b"' if is_group else ""
     first = middle - 3 if second else middle + 4
     parts.append(
-        f'<text{weight} x="{box.x + 9:.1f}" y="{first:.1f}">{escape(_cut(title, room))}</text>'
+        f'<text{weight} x="{box.x + 9:.1f}" y="{first:.1f}">{escape(cut(title, room))}</text>'
     )
     if second:
         parts.append(
             f'<text class="s" x="{box.x + 9:.1f}" y="{middle + 11:.1f}">'
-            f"{escape(_cut(second, room))}</text>"
+            f"{escape(cut(second, room))}</text>"
         )
     return "".join(parts)
 
@@ -143,7 +153,8 @@ def _place(box: Box, radius: int) -> str:
     )
 
 
-def _cut(text: str, room: float) -> str:
+def cut(text: str, room: float) -> str:
+    """A text that fits into a room of so many units."""
     most = max(1, int(room / _LETTER))
     return text if len(text) <= most else f"{text[: most - 1]}…"
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from etlab.exir.emit.schema import ExecutionPlan
     from etlab.inspect.anatomy import Anatomy
     from etlab.inspect.file_notes import FileNote
+    from etlab.inspect.graph import GraphData
     from etlab.inspect.interface import BackendRow, OperatorRow, StateRow, ValueRow
     from etlab.inspect.memory import MemoryReport
     from etlab.inspect.netron import NetronView
@@ -110,6 +111,13 @@ class ProgramFile:
 
         bounded = {name for name in self.methods if self.program.input_bounds(name)}
         return file_notes(self.content.program.execution_plan or (), bounded)
+
+    def graph(self, method: str = "forward") -> "GraphData":
+        """Instructions and the values between them, as the file says, whoever wrote it."""
+        from etlab.inspect.graph_program import program_graph
+        from etlab.inspect.graph_tree import assemble
+
+        return assemble(program_graph(self._plan(method)), title=self.name, stage="")
 
     def memory_plan(self, method: str = "forward") -> "MemoryReport":
         """Where the tensors of a method lie, as the file says."""

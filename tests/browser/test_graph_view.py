@@ -119,6 +119,31 @@ def test_selection_set_from_outside_is_opened_and_shown(open_view, wait_until, g
     assert "relu_1" in page.locator(".etlab-view-status").inner_text()
 
 
+def test_path_code_and_minimap_follow_the_view(open_view, graph):
+    page = open_view(graph.widget(opened="all"))
+    page.evaluate("window.model.set('selection', ['conv2d_1'])")
+    path = page.get_by_role("navigation", name="Path")
+    steps = path.get_by_role("button")
+    fold = steps.first.inner_text()
+    steps.first.click()
+    assert traits(page, "selection") != ["conv2d_1"]
+    assert steps.last.inner_text() == fold
+    small = page.locator(".etlab-gv-map")
+    page.evaluate("document.querySelector('.etlab-gv').pane.zoom(3, 300, 200)")
+    page.evaluate("document.querySelector('.etlab-gv').pane.draw()")
+    assert small.is_visible()
+    box = small.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 3)
+    low = page.evaluate("document.querySelector('.etlab-gv').pane.camera.y")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 3)
+    assert page.evaluate("document.querySelector('.etlab-gv').pane.camera.y") < low
+    page.keyboard.press("f")
+    page.evaluate("document.querySelector('.etlab-gv').pane.draw()")
+    assert small.is_hidden()
+    page.get_by_role("button", name="Copy as code").click()
+    assert "run.graph('aten').widget(" in page.locator(".etlab-view-code").inner_text()
+
+
 def test_wrong_query_is_answered_in_words(open_view, graph):
     page = open_view(graph.widget())
     page.get_by_label("Find nodes").fill("bytes>many")
@@ -161,7 +186,7 @@ def test_axe_finds_no_barrier(open_view, barriers, graph, kind, scheme):
 
 def test_canvas_grows_with_the_window(open_view, wait_until, graph):
     page = open_view(graph.widget())
-    before = page.locator("canvas").evaluate("e => e.width")
+    before = page.locator(".etlab-gv-canvas").evaluate("e => e.width")
     page.set_viewport_size({"width": 900, "height": 600})
     wait_until(page, f"document.querySelector('canvas').width < {before}")
 

@@ -40,3 +40,14 @@ def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
 def test_a_damaged_file_is_refused() -> None:
     with pytest.raises(InvalidProgramError):
         ProgramFile(b"\x10\x00\x00\x00ET12" + bytes(100)).methods  # noqa: B018
+
+
+def test_a_file_alone_gives_a_graph_of_its_instructions() -> None:
+    file = _file()
+    graph = file.graph()
+    plan = file.content.program.execution_plan[0]
+    calls = [node for node in graph.nodes if node.kind in ("call", "delegate")]
+    assert len(calls) == len(plan.chains[0].instructions)
+    assert graph.title == file.name
+    assert graph.nodes[0].kind == "input"
+    assert (0, 1) in graph.edges

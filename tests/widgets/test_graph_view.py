@@ -77,6 +77,26 @@ def test_view_opens_what_reads_well_and_selects_from_python(graph):
         graph.widget(opened=["nothing"])
 
 
+def test_code_shows_the_same_and_pictures_need_no_browser(graph):
+    view = graph.widget(color_by="dtype", query="op:tanh", opened=[])
+    assert view.code == (
+        "run.graph('delegated').widget(color_by='dtype', query='op:tanh', opened=[])"
+    )
+    assert graph.widget().code == "run.graph('delegated').widget(color_by='backend')"
+    view.overlay({"tanh": 1.0}, name="mine")
+    view.query = ""
+    assert view.code == "run.graph('delegated').widget(opened=[])"
+    assert view.to_svg() == graph.to_svg([])
+    picture = view.to_png(scale=1)
+    assert picture == graph.to_png([], scale=1)
+    width, height = struct.unpack(">II", picture[16:24])
+    wide, _ = struct.unpack(">II", view.to_png(scale=2)[16:24])
+    assert abs(wide - 2 * width) <= 1
+    assert height > 50
+    with pytest.raises(NotFoundError, match="no group is called 'nothing'"):
+        graph.to_png(["nothing"])
+
+
 def test_overlay_takes_a_series_by_node_or_by_origin(graph):
     view = graph.widget()
     made = view.overlay(pd.Series({"tanh_default": 2.5, "nothing": 1.0}, name="latency"), unit="s")
@@ -181,7 +201,7 @@ def test_every_view_is_small(name):
 
 def test_joined_modules_keep_strings_and_lose_comments():
     source = 'const a = "// b"; // c\n/** d */\nconst e = /\\/\\*"/g.test(`x /* ${a} */ y`);\n'
-    assert without_comments(source) == 'let a="// b";let e=/\\/\\*"/g.test(`x /* ${a} */ y`);\n'
+    assert without_comments(source) == 'let a="// b",e=/\\/\\*"/g.test(`x /* ${a} */ y`);\n'
     module = joined_modules(WIDGETS / "graph_view.js")
     assert "import " not in re.sub(r'"[^"]*"|`[^`]*`', "", module)
     assert module.rstrip().endswith(";")
@@ -200,7 +220,7 @@ SHORTENED = {
         "function a({width}){shown=`${width} ${width ? 'px' : ''}`}"
     ),
     "const find = 1; const it = { find() { return find; }, get find() {} };": (
-        "let a=1;let b={find(){return a},get find(){}};"
+        "let a=1,b={find(){return a},get find(){}};"
     ),
     "const text = 1; say(`text ${text} of ${count.text}`);": (
         "let text=1;say(`text ${text} of ${count.text}`);"
@@ -212,6 +232,9 @@ SHORTENED = {
         "f((a,b=Infinity)=>a);let{c1:c=Infinity}=Infinity;"
     ),
     "try { go(); } catch { throw new Error('no'); }": ("try{go()}catch{throw new Error('no')}"),
+    "let a1 = { on: true }; const b1 = 2; go(); const c1 = false; for (let d1 = 0; ; ) go(d1);": (
+        "let b={on:!0},c=2;go();let d=!1;for(let a=0;;)go(a);"
+    ),
     "let x = 1; x = x - -x + +x; y = x / 2;": "let x=1;x=x- -x+ +x;y=x/2;",
 }
 

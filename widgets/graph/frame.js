@@ -36,6 +36,7 @@ export function frame(prefix) {
   const openButton = button("⊞", "Open everything");
   const closeButton = button("⊟", "Close everything");
   const sideButton = button("i", "Facts and source (i)", true);
+  const codeButton = button("⧉", "Copy as code", false);
   const helpButton = button("?", "Help (?)", false);
   const bar = element("div", { class: "etlab-view-bar", role: "toolbar", "aria-label": "Graph" }, [
     outlineButton,
@@ -47,6 +48,7 @@ export function frame(prefix) {
     openButton,
     closeButton,
     sideButton,
+    codeButton,
     helpButton,
   ]);
   const outline = element("div", { class: "etlab-gv-left" });
@@ -56,6 +58,8 @@ export function frame(prefix) {
     { class: "etlab-gv-stage", tabindex: "0", role: "group", "aria-label": "Drawing; the outline says the same in words" },
     [hint],
   );
+  const path = element("nav", { class: "etlab-gv-path", "aria-label": "Path" });
+  const code = element("pre", { class: "etlab-view-code", hidden: "" });
   const side = element("div", { class: "etlab-gv-right" });
   const body = element("div", { class: "etlab-gv-body" }, [outline, stage, side]);
   const legend = element("div", { class: "etlab-view-legend", role: "group", "aria-label": "Legend" });
@@ -76,7 +80,7 @@ export function frame(prefix) {
   const root = element(
     "div",
     { class: "etlab-view etlab-gv", id: prefix, "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "Graph view" },
-    [bar, help, body, foot],
+    [bar, code, help, path, body, foot],
   );
   return {
     root,
@@ -88,7 +92,10 @@ export function frame(prefix) {
     openButton,
     closeButton,
     sideButton,
+    codeButton,
     helpButton,
+    code,
+    path,
     outline,
     hint,
     stage,

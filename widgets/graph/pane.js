@@ -4,6 +4,7 @@ import { paintItems } from "./colours.js";
 import { element } from "../view/dom.js";
 import { DARK, LIGHT } from "../view/palette.js";
 import { makeArranger } from "./arranger.js";
+import { makeMinimap } from "./minimap.js";
 import { paint } from "./paint.js";
 import { listenToPointer } from "../view/pointer.js";
 import { prepare } from "./tree.js";
@@ -67,8 +68,15 @@ export function makePane(host, bytes, source, events) {
     if (!scene || !size.width) return;
     const theme = isDark ? DARK : LIGHT;
     if (cut.size > 5000) cut.clear();
-    paint(context, { tree, scene, painted, theme, camera, ...size, selected, hover, hits, marks, cut });
+    const frame = { tree, scene, painted, theme, camera, ...size, selected, hover, hits, marks, cut };
+    paint(context, frame);
+    drawMap(frame);
   };
+  const drawMap = makeMinimap(host, (x, y) => {
+    camera.x = x - size.width / camera.scale / 2;
+    camera.y = y - size.height / camera.scale / 2;
+    pan(0, 0);
+  });
   const redraw = () => {
     if (!request) request = requestAnimationFrame(draw);
   };

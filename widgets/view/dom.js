@@ -1,6 +1,17 @@
 // Small helpers for elements and for the theme of the page.
 
 /**
+ * What anywidget hands over.
+ * @typedef {object} Model
+ * @property {(name: string) => any} get
+ * @property {(name: string, value: any) => void} set
+ * @property {() => void} save_changes
+ * @property {(event: string, callback: any) => void} on
+ * @property {(event: string, callback: any) => void} off
+ * @property {(message: any) => void} send
+ */
+
+/**
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Record<string, string>} [attributes]

@@ -2,6 +2,7 @@
 // A view builds its body from `content` and is built anew when the kernel sends another report.
 
 import { makeAsk } from "./ask.js";
+import { makeCodeToggle } from "./code.js";
 import { element, isDarkPage, onThemeChange } from "./dom.js";
 import { DARK, LIGHT } from "./palette.js";
 
@@ -134,12 +135,7 @@ export function showView({ model, el }, { name, label, help, build }) {
     built.select?.(host.selection);
     root.dataset.ready = "true";
   };
-  const toggleCode = () => {
-    code.hidden = !code.hidden;
-    codeButton.setAttribute("aria-pressed", String(!code.hidden));
-    code.textContent = model.get("code");
-    if (!code.hidden) copy(code, model.get("code"), host.say);
-  };
+  const toggleCode = makeCodeToggle(codeButton, code, () => model.get("code"), host.say);
   const toggleHelp = () => {
     helpBox.hidden = !helpBox.hidden;
     helpButton.setAttribute("aria-pressed", String(!helpBox.hidden));
@@ -163,7 +159,6 @@ export function showView({ model, el }, { name, label, help, build }) {
     event.stopPropagation();
     action(event);
   };
-  codeButton.addEventListener("click", toggleCode);
   helpButton.addEventListener("click", toggleHelp);
   root.addEventListener("keydown", onKey);
   const setHeight = () => {
@@ -220,23 +215,4 @@ export function picker(label, choices, value, onPick) {
   list.addEventListener("change", () => onPick(list.value));
   const root = element("label", { class: "etlab-view-label" }, [label, list]);
   return { root, list };
-}
-
-/**
- * Copy a text; where the page may not, select it so that a key does.
- * @param {HTMLElement} shown
- * @param {string} text
- * @param {(text: string) => void} say
- */
-function copy(shown, text, say) {
-  const chooseText = () => {
-    const range = document.createRange();
-    range.selectNodeContents(shown);
-    const chosen = document.getSelection();
-    chosen?.removeAllRanges();
-    chosen?.addRange(range);
-    say("selected; copy it with Ctrl+C");
-  };
-  if (!navigator.clipboard) return chooseText();
-  navigator.clipboard.writeText(text).then(() => say("copied"), chooseText);
 }
