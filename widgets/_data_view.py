@@ -76,6 +76,11 @@ class DataView(TwoOutputs, anywidget.AnyWidget):
         self._report = report
         self._refresh()
 
+    @property
+    def data(self) -> Any:
+        """What is shown, as every view calls it."""
+        return self._report
+
     def _refresh(self) -> None:
         """Send what the page draws; what is no longer there is no longer selected."""
         content = self._content()

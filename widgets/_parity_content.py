@@ -30,7 +30,7 @@ def parity_content(report: ParityReport) -> dict[str, Any]:
         "title": f"{report.model} against {report.reference}",
         "data": report.data,
         "warnings": list(report.warnings),
-        "noise": " ".join(
+        "noise": ", ".join(
             f"{metric(name).label} {metric(name).format(value)}"
             for name, value in report.noise_floor.items()
         ),

@@ -129,7 +129,8 @@ function build(host) {
     content.operators,
     (place) => calls.filter((call) => call[1] === content.operators[place][0]),
   );
-  const tabbed = makeTabs("Tables", tabs);
+  const isFirst = !host.kept.tab;
+  const tabbed = makeTabs("Tables", tabs, host.kept);
   const detail = makeTable({
     caption: "Calls",
     columns: [
@@ -153,7 +154,7 @@ function build(host) {
     if (name !== OWN) swatch.style.background = content.colours[k];
     host.legend.append(element("span", { class: "etlab-view-entry" }, [swatch, name]));
   });
-  if (!content.reasons.length && content.parts.length) tabbed.show("parts");
+  if (isFirst && !content.reasons.length && content.parts.length) tabbed.show("parts");
 
   return {
     /** @param {string[]} names */

@@ -22,10 +22,11 @@ function build(host) {
   const places = new Map(operators.map(([name], place) => [name, place]));
   /** @type {[string, string][]} */
   const paths = content.paths;
-  const hidden = new Set();
+  /** @type {Set<string>} */
+  const hidden = (host.kept.hidden ??= new Set());
   /** @type {string[]} */
   let selection = [];
-  let isAlone = false;
+  let isAlone = Boolean(host.kept.isAlone);
 
   const path = () => model.get("path");
   const metricPlace = () => Math.max(0, content.metrics.findIndex((/** @type {any} */ one) => one.name === model.get("metric")));
@@ -85,7 +86,7 @@ function build(host) {
 
   // ---- tables --------------------------------------------------------------------------------
 
-  const layers = layerTable(content, path(), (name, isMore) => choose([name], isMore));
+  const layers = layerTable(content, path(), Boolean(host.kept.withOthers), (name, isMore) => choose([name], isMore));
   const outputs = makeTable({
     caption: "Outputs",
     columns: [
@@ -119,7 +120,7 @@ function build(host) {
     { name: "layers", label: `Layers (${operators.length})`, panel: layers.root },
     { name: "outputs", label: `Outputs (${content.outputs.length})`, panel: outputs.root },
     { name: "rounds", label: "Rounds", panel: rounds.root },
-  ]);
+  ], host.kept);
 
   // ---- the frame -----------------------------------------------------------------------------
 
@@ -133,12 +134,13 @@ function build(host) {
   });
   const reference = picker("against", content.references, content.reference, (name) => begin({ type: "reference", reference: name }));
   const worstButton = button(`worst ${WORST}`, `Select the ${WORST} operators that are farthest away, each alone where that is known (w)`);
-  const aloneButton = button("alone", "Tensors of the operator run alone on the reference's inputs (l)", false);
+  const othersButton = button("not compared too", "List operators that were not compared, with the reason", Boolean(host.kept.withOthers));
+  const aloneButton = button("alone", "Tensors of the operator run alone on the reference's inputs (l)", isAlone);
   const rerunButton = button("keep in float & re-run", "Leave the modules of what is selected in float, export and compare again (k)");
   const stopButton = button("stop", "Stop the work that goes on");
   if (paths.length) host.tools.append(stage.root, metric.root);
   host.tools.append(reference.root);
-  if (paths.length) host.tools.append(worstButton, aloneButton, rerunButton, stopButton);
+  if (paths.length) host.tools.append(othersButton, worstButton, aloneButton, rerunButton, stopButton);
   const notes = notesOf(content);
   const keepLine = element("div", { class: "etlab-parity-keep", role: "status" });
   const problem = element("div", { class: "etlab-view-note", role: "alert", hidden: "" });
@@ -159,7 +161,7 @@ function build(host) {
   paths.forEach(([name, colour], place) => {
     const swatch = element("span", { class: "etlab-parity-swatch", "aria-hidden": "true" });
     swatch.style.borderTop = `3px ${place ? (place % 2 ? "dashed" : "dotted") : "solid"} ${colour}`;
-    const made = element("button", { type: "button", class: "etlab-view-entry", "aria-pressed": "true", title: `Show the line of ${name}` }, [swatch, name]);
+    const made = element("button", { type: "button", class: "etlab-view-entry", "aria-pressed": String(!hidden.has(name)), title: `Show the line of ${name}` }, [swatch, name]);
     made.addEventListener("click", () => {
       const isShown = hidden.delete(name) || !hidden.add(name);
       made.setAttribute("aria-pressed", String(isShown));
@@ -232,13 +234,20 @@ function build(host) {
     host.select(found.slice(0, WORST).map(([, name]) => name));
   };
   const alone = () => {
-    isAlone = !isAlone;
+    host.kept.isAlone = isAlone = !isAlone;
     aloneButton.setAttribute("aria-pressed", String(isAlone));
     showTensors();
   };
   const rerun = () => {
     if (!rerunButton.disabled) begin({ type: "rerun" });
   };
+  othersButton.addEventListener("click", () => {
+    const isWanted = othersButton.getAttribute("aria-pressed") !== "true";
+    othersButton.setAttribute("aria-pressed", String(isWanted));
+    host.kept.withOthers = isWanted;
+    layers.list(path(), isWanted);
+    layers.select(selection);
+  });
   worstButton.addEventListener("click", worst);
   aloneButton.addEventListener("click", alone);
   rerunButton.addEventListener("click", rerun);

@@ -16,7 +16,7 @@ from etlab.widgets._data_view import DataView, view_files
 from etlab.widgets._job import Working
 from etlab.widgets._parity_content import parity_content, tensor_content
 
-_WORST = 3  # operators whose tensors a page without a kernel holds
+_WORST = 1  # operators whose tensors a page without a kernel holds
 
 
 class ParityView(Working, DataView):
@@ -47,7 +47,7 @@ class ParityView(Working, DataView):
     def __init__(self, report: ParityReport, *, path: str = "", metric: str = "", **options: Any):
         """Show a report."""
         self._kept = WeakKeyDictionary[ExportRun, tuple[str, ...]]()
-        super().__init__(report, **{"height": 680, **options})
+        super().__init__(report, **{"height": 760, **options})
         if path:
             self.path = path
         if metric:
@@ -73,12 +73,8 @@ class ParityView(Working, DataView):
                 whole model has none.
         """
         layers = self.report.layers
-        wanted = set(self.selection if operators is None else operators)
-        rows = () if layers is None else layers.rows
-        # What one step computes together stays in float together.
-        steps = [(*row.together, row.operator) for row in rows if row.operator in wanted]
-        names = {name for step in steps for name in step}
-        return list(dict.fromkeys(r.module for r in rows if r.operator in names and r.module))
+        wanted = self.selection if operators is None else operators
+        return [] if layers is None else list(layers.to_quantizer_overrides(wanted)["keep_float"])
 
     def rerun(self, keep_float: Sequence[str] | None = None) -> ExportRun:
         """Export with more modules in float, compare on the same data, and show that.

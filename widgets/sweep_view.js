@@ -135,7 +135,7 @@ function build(host) {
   const tabs = makeTabs("Tables", [
     { name: "all", label: `Configurations (${rows.length})`, panel: all.root },
     ...(lost.length ? [{ name: "failed", label: `Without result (${lost.length})`, panel: failed.root }] : []),
-  ]);
+  ], host.kept);
 
   // ---- the frame -----------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """`LayerReport`: every operator on every path, and which is the first that diverges."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -197,6 +197,21 @@ class LayerReport:
             )
             scored.append((score, place, row))
         return replace(self, rows=tuple(row for _, _, row in sorted(scored, key=_by_score)[:n]))
+
+    def to_quantizer_overrides(self, operators: Iterable[str]) -> dict[str, Any]:
+        """Parameters for the same quantizer that keep operators in float: the modules they are in.
+
+        What one step computes together stays in float together. An operator that is in no module
+        but the whole model has none to keep.
+
+        Raises:
+            InvalidArgumentError: there is no such operator.
+        """
+        wanted = {self.row(name).operator for name in operators}
+        steps = [(*row.together, row.operator) for row in self.rows if row.operator in wanted]
+        names = {name for step in steps for name in step}
+        modules = [row.module for row in self.rows if row.operator in names and row.module]
+        return {"keep_float": tuple(dict.fromkeys(modules))}
 
     def check(self, path: str | None = None, *, local: bool = True, **bounds: float) -> None:
         """Raise unless every compared operator keeps the bounds.

@@ -1,5 +1,7 @@
 """The views of delegation, parity, sweeps and differences in a real browser."""
 
+import html
+import json
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ def rows_of(page, caption):
     """The texts of a table's rows."""
     table = page.get_by_role("grid", name=caption)
     return [
-        [cell.inner_text() for cell in row.locator("td").all()]
+        [cell.text_content() for cell in row.locator("td").all()]
         for row in table.locator("tbody tr").all()
     ]
 
@@ -175,3 +177,81 @@ def test_differences_are_found_walked_and_shown_in_full(open_view, views):
     page.keyboard.press("Escape")
     page.get_by_label("section").select_option("operators")
     assert {row[0] for row in rows_of(page, "Differences")} == {"operators"}
+
+
+def agreeing(kind, report):
+    """Of a view's table: caption, column, the DataFrame's numbers, and how they are written."""
+    frame = report.to_dataframe()
+    sqnr = metric("sqnr_db").format
+    if kind == "parity":
+        return "Outputs", 2, list(frame.sqnr_db)[1:], sqnr, "sqnr_db"
+    if kind == "sweep":
+        return "Configurations", 3, list(frame["size"])[:4], display.format_bytes, "size"
+    if kind == "delegation":
+        return "Calls", 5, list(frame.nbytes), display.format_bytes, "nbytes"
+    return "Differences", 3, list(frame.before), lambda text: text, "before"
+
+
+@pytest.mark.parametrize("kind", ["delegation", "parity", "sweep", "diff"])
+def test_widget_table_snapshot_and_report_say_the_same(open_view, views, kind, tmp_path):
+    view = views[kind]()
+    caption, column, values, write, name = agreeing(kind, view.report)
+    page = open_view(view)
+    if kind == "parity":
+        page.get_by_role("tab", name=caption).click()
+    texts = [write(value) for value in values]
+    rows = rows_of(page, caption)
+    cells = [row[column] for row in rows if row[column]][: len(values)]
+    assert [text for text in texts if text and len(text) < 100] == [
+        cell for cell in cells if len(cell) < 100
+    ]
+    written = etlab.report(view, tmp_path / "page.html").read_text()
+    (result,) = json.loads((tmp_path / "page.json").read_text())["results"]
+    told = [row[result["table"]["columns"].index(name)] for row in result["table"]["rows"]]
+    assert [value for value in told if value is not None][-len(values) :] == values
+    snapshot = view._snapshot_html()
+    assert snapshot in written
+    for text in texts:
+        if kind != "delegation" and len(text) < 100:  # its card sums the calls by reason
+            assert f">{html.escape(text)}<" in snapshot
+    if kind == "delegation":
+        for group in view.report.reasons:
+            assert f"{group.calls} x {group.operators}, {write(group.nbytes)}" in snapshot
+
+
+CELL = """\
+import torch
+from torch import nn
+import etlab
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3)).eval()
+samples = [(torch.linspace(-1, 1 + k, 15).reshape(3, 5),) for k in range(2)]
+run = etlab.export(model, samples[0], quantizer="int8", calibration=samples, name="toy")
+view = run.parity(paths=["quantized", "native"]).widget()
+view
+"""
+
+
+def test_in_lab_a_layer_is_kept_in_float_and_everything_runs_again(
+    chromium, foreign_requests, lab_of, run_first_cell
+):
+    page = chromium.new_page(viewport={"width": 1400, "height": 1200})
+    page.set_default_timeout(120_000)
+    foreign = foreign_requests(page)
+    page.goto(lab_of([CELL]))
+    run_first_cell(page)
+    page.locator(".etlab-view[data-ready]").wait_for()
+    page.get_by_label("Depth plot").focus()
+    page.keyboard.press("End")
+    page.get_by_text("would stay in float: 2", exact=True).wait_for()
+    page.get_by_role("region", name="Tensors").get_by_role("img").first.wait_for()
+    page.keyboard.press("k")
+    page.get_by_role("tab", name="Rounds").click()
+    page.get_by_role("grid", name="Rounds").locator("tbody tr").nth(1).wait_for()
+    first, second = rows_of(page, "Rounds")
+    assert (first[2], second[2]) == ("", "2")
+    assert first[4] != second[4]
+    page.get_by_role("button", name="copy as code").click()
+    assert "run.again(keep_float=['2'])" in page.get_by_role("region", name="Code").inner_text()
+    assert foreign == []
+    page.close()

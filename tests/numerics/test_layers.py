@@ -371,3 +371,16 @@ def test_programs_exported_anew_with_free_sizes_are_compared(quantizer):
     report = run.parity((torch.linspace(-1, 1, 224).reshape(7, 32),), paths=["native"])
     assert report.layers is not None, report.warnings
     assert [row.accumulated is not None for row in report.layers.rows] == [True] * 3
+
+
+def test_operators_become_the_modules_that_a_quantizer_is_to_leave_in_float():
+    run = residual_run()
+    report = compare_layers(run, samples(1), paths=["native", "exported"])
+    fused = next(row for row in report if row.together)
+    kept = report.to_quantizer_overrides([fused.operator])["keep_float"]
+    modules = {row.operator: row.module for row in report}
+    together = {modules[name] for name in (*fused.together, fused.operator)} - {""}
+    assert set(kept) == together
+    assert report.to_quantizer_overrides([]) == {"keep_float": ()}
+    with pytest.raises(InvalidArgumentError, match="no operator 'nothing'"):
+        report.to_quantizer_overrides(["nothing"])

@@ -84,11 +84,10 @@ export function drawDepth({ width, count, series, metric, first, selected, onPic
   );
   for (const { colour, dash, line, dots } of series) {
     let path = "";
-    line.forEach((value, place) => {
-      if (value === null) return;
-      const isFirst = !place || line[place - 1] === null;
-      path += `${isFirst ? "M" : "L"}${x(place).toFixed(1)} ${y(value).toFixed(1)}`;
-    });
+    for (const [place, value] of line.entries()) {
+      if (value === null) continue; // what is computed within another step is no gap
+      path += `${path ? "L" : "M"}${x(place).toFixed(1)} ${y(value).toFixed(1)}`;
+    }
     parts.push(svgElement("path", { d: path, fill: "none", stroke: colour, "stroke-width": 1.7, "stroke-dasharray": dash }));
     for (const [place, value] of dots.entries()) {
       if (value !== null) parts.push(svgElement("circle", { cx: x(place).toFixed(1), cy: y(value).toFixed(1), r: 2.2, fill: colour, "fill-opacity": 0.6 }));

@@ -10,9 +10,10 @@ const FACTS = 5; // columns before the metrics
 /**
  * @param {any} content
  * @param {string} path
+ * @param {boolean} withOthers whether operators are listed that were not compared, with the reason
  * @param {(name: string, isMore: boolean) => void} onSelect
  */
-export function layerTable(content, path, onSelect) {
+export function layerTable(content, path, withOthers, onSelect) {
   /** @type {import("./heat.js").Metric[]} */
   const metrics = content.metrics;
   const shown = metrics.length * 2;
@@ -25,7 +26,7 @@ export function layerTable(content, path, onSelect) {
     { label: "operator" },
     { label: "computed by" },
     { label: "module" },
-    { label: "source", text: (value) => (value.length > 60 ? `${value.slice(0, 59)}…` : value) },
+    { label: "source", text: (value) => (value.length > 48 ? `${value.slice(0, 47)}…` : value) },
     ...Array.from({ length: shown }, (_, k) => ({
       label: metrics[k % metrics.length].label + (k < metrics.length ? "" : ", alone"),
       isNumeric: true,
@@ -36,8 +37,9 @@ export function layerTable(content, path, onSelect) {
   ];
   /** @param {string} name */
   const rowsOf = (name) => {
+    const listed = (content.rows[name] ?? []).filter((/** @type {any[]} */ row) => withOthers || row[8]);
     /** @type {any[][]} */
-    const rows = (content.rows[name] ?? []).map((/** @type {any[]} */ [place, names, by, diverges, reason, localReason, known, steps, own, alone]) => {
+    const rows = listed.map((/** @type {any[]} */ [place, names, by, diverges, reason, localReason, known, steps, own, alone]) => {
       const [operator, , module, source] = content.operators[place];
       const cells = [own, alone].flatMap((found) => found ?? metrics.map(() => [null, ""]));
       const note = reason || known || (own && !alone ? localReason : "");
@@ -72,6 +74,15 @@ export function layerTable(content, path, onSelect) {
     root: table.root,
     /** @param {string} name */
     show: (name) => table.setRows(rowsOf(name)),
+    /**
+     * Whether operators are listed that were not compared, with the reason.
+     * @param {string} name
+     * @param {boolean} isWanted
+     */
+    list(name, isWanted) {
+      withOthers = isWanted;
+      table.setRows(rowsOf(name));
+    },
     select: table.select,
   };
 }

@@ -57,7 +57,7 @@ export function showView({ model, el }, { name, label, help, build }) {
     helpButton,
   ]);
   const code = element("pre", { class: "etlab-view-code", role: "region", "aria-label": "Code", tabindex: "0", hidden: "" });
-  const body = element("div", { class: "etlab-view-body" });
+  const body = element("div", { class: "etlab-view-body", tabindex: "-1" });
   const legend = element("div", { class: "etlab-view-legend", role: "group", "aria-label": "Legend" });
   const status = element("div", { class: "etlab-view-status", role: "status", "aria-live": "polite" });
   const hintBox = element("div", { class: "etlab-view-hint", hidden: "", "aria-hidden": "true" });
@@ -127,6 +127,7 @@ export function showView({ model, el }, { name, label, help, build }) {
     root.classList.toggle("etlab-view-dark", isDark);
   };
   const rebuild = () => {
+    const hasFocus = body.contains(document.activeElement) || tools.contains(document.activeElement);
     built.close?.();
     for (const one of [tools, body, legend]) one.replaceChildren();
     host.content = model.get("content");
@@ -134,6 +135,7 @@ export function showView({ model, el }, { name, label, help, build }) {
     built = build(host);
     built.select?.(host.selection);
     root.dataset.ready = "true";
+    if (hasFocus && !root.contains(document.activeElement)) body.focus({ preventScroll: true });
   };
   const toggleCode = makeCodeToggle(codeButton, code, () => model.get("code"), host.say);
   const toggleHelp = () => {

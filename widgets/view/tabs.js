@@ -7,9 +7,9 @@ let tabSets = 0;
 /**
  * @param {string} label
  * @param {{name: string, label: string, panel: HTMLElement}[]} tabs
- * @param {(name: string) => void} [onShow]
+ * @param {Record<string, any>} [kept] keeps under `tab` which is shown
  */
-export function makeTabs(label, tabs, onShow = () => {}) {
+export function makeTabs(label, tabs, kept = {}) {
   const prefix = `etlab-tabs${++tabSets}`;
   const buttons = tabs.map((tab, k) => {
     const made = element("button", { type: "button", role: "tab", id: `${prefix}-${k}`, "aria-controls": `${prefix}-${k}-panel` }, [tab.label]);
@@ -31,7 +31,7 @@ export function makeTabs(label, tabs, onShow = () => {}) {
       buttons[k].setAttribute("aria-selected", String(isShown));
       buttons[k].setAttribute("tabindex", isShown ? "0" : "-1");
     });
-    onShow(shown);
+    kept.tab = shown;
   };
   list.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -43,7 +43,7 @@ export function makeTabs(label, tabs, onShow = () => {}) {
     show(tabs[next].name);
     buttons[next].focus();
   });
-  show("");
+  show(kept.tab ?? "");
   return {
     root,
     show,
