@@ -1,7 +1,7 @@
 """`decompose`: an exported program becomes an `EdgeGraph`."""
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -298,6 +298,24 @@ def take_apart(edge: EdgeGraph, operators: Collection[OpOverload]) -> bool:
         UnsupportedOperatorError: one of them has no decomposition.
     """
     nodes = [node for node in edge.graph.nodes if node.target in operators]
+    return write_anew(edge, nodes, lambda walk, node: walk.lower(*_call(node)))
+
+
+def _call(node: fx.Node) -> tuple[Any, Any, Any, Any]:
+    return node.target, node.args, node.kwargs, node.meta["val"]
+
+
+def write_anew(
+    edge: EdgeGraph, nodes: Sequence[fx.Node], write: Callable[[Walk, fx.Node], Any]
+) -> bool:
+    """Put what `write` makes in place of calls, with the constants that it needs.
+
+    Returns:
+        Whether there are any calls.
+
+    Raises:
+        UnsupportedOperatorError: `write` needs an operator that nothing serves.
+    """
     if not nodes:
         return False
     shared = Shared(fake_mode_of(edge.graph), {}, mutates=False)
@@ -307,10 +325,11 @@ def take_apart(edge: EdgeGraph, operators: Collection[OpOverload]) -> bool:
     for node in nodes:
         walk.provenance = provenance(node)
         with edge.graph.inserting_before(node):
-            made = walk.lower(node.target, node.args, node.kwargs, node.meta["val"])
+            made = write(walk, node)
         if isinstance(made, tuple):
             for user in list(node.users):
-                replace(user, made[user.args[1]])
+                place: Any = user.args[1]
+                replace(user, made[place])
             edge.graph.erase_node(node)
         else:
             replace(node, made)

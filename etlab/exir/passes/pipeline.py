@@ -12,6 +12,7 @@ from etlab.exir.edge import EdgeGraph, PassRecord
 from etlab.exir.graph import rename_outputs
 from etlab.exir.passes.base import Pass
 from etlab.exir.passes.expand_attention import ExpandAttention
+from etlab.exir.passes.expand_qr import ExpandQr
 from etlab.exir.passes.expand_recurrent import ExpandRecurrent
 from etlab.exir.passes.expand_volumes import ExpandVolumes
 from etlab.exir.passes.fold_batch_norm import FoldBatchNorm
@@ -43,7 +44,12 @@ _CLOSING_PASSES: Sequence[Pass] = (
     FoldConstants(),
     RemoveDeadCode(),
 )
-EMISSION_PASSES: Sequence[Pass] = (ExpandAttention(), ExpandRecurrent(), *_CLOSING_PASSES)
+EMISSION_PASSES: Sequence[Pass] = (
+    ExpandAttention(),
+    ExpandRecurrent(),
+    ExpandQr(),
+    *_CLOSING_PASSES,
+)
 # The same where the program may hold operators that only etlab's runtime has.
 EXTENDED_EMISSION_PASSES: Sequence[Pass] = (
     ExpandAttention(keeps_served=True),
