@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from etlab import display
 from etlab.arguments import as_arguments, check_model
-from etlab.calibration import Calibration
+from etlab.calibration import KEPT, Calibration
 from etlab.choices import as_quantizer, with_float
 from etlab.errors import InvalidArgumentError
 from etlab.exporting import export, export_module
@@ -44,7 +45,7 @@ def sensitivity(
         quantizer: a quantizer or its name; one that takes `keep_float`.
         calibration: samples, as `etlab.export` takes them; layers are judged on the first of them.
         metric: the name of a metric.
-        samples: how many of them.
+        samples: how many of them; a model with state hears them one after the other.
         dynamic_shapes: as `torch.export.export` takes them.
 
     Raises:
@@ -73,7 +74,8 @@ def _weigh(
     data = Calibration(calibration, exported, inputs)
     request = QuantizeRequest(model, exported, inputs, data, dynamic_shapes)
     switched = chosen.switched(request)
-    judge = Judge(switched, data.samples()[:samples], metric)
+    judged = data.samples()[:samples] if samples <= KEPT else tuple(islice(data, samples))
+    judge = Judge(switched, judged, metric)
     report = weigh_layers(judge, model=type(model).__name__, quantizer=chosen.name)
     return judge, report, chosen, data
 

@@ -72,6 +72,13 @@ def test_switched_layers_compute_what_an_export_with_the_same_layers_does(report
     assert exact.values["sqnr_db"] == pytest.approx(report.rows[0].spared, abs=0.5)
 
 
+def test_layers_are_judged_on_as_many_samples_as_one_asks_for(samples):
+    report = etlab.sensitivity(
+        Chain().eval(), samples[0], quantizer=PER_TENSOR, calibration=samples * 20, samples=70
+    )
+    assert "70 samples" in report.data
+
+
 @pytest.mark.parametrize("quantizer", ["int8-dynamic", "8da4w:group_size=16", "int4-weights"])
 def test_other_quantizers_have_layers_too(quantizer, samples):
     report = etlab.sensitivity(Chain().eval(), samples[0], quantizer=quantizer, calibration=samples)
