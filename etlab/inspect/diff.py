@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas
 
 SECTIONS = ("methods", "signature", "graph", "operators", "weights", "plan", "delegates", "bytes")
-_MOST_LINES = 200
+_MOST_LINES = 120
 _MOST_OF_A_SECTION = 40  # as text
 # Of a cell of the table: keys of weights are digests, instructions are long.
 _MOST_LETTERS = {"section": 40, "method": 40, "what": 40, "before": 240, "after": 240}

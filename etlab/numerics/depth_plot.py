@@ -10,6 +10,7 @@ from etlab.numerics.metrics import metric
 _WIDTH, _HEIGHT = 860, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 14, 12, 44
 _COLOURS = {"exported": "#009E73", "quantized": "#E69F00", "native": "#0072B2"}
+_MOST_POINTS = 400  # of a path: more of them lie over each other
 _OTHERS = ("#CC79A7", "#56B4E9", "#D55E00")
 
 
@@ -96,7 +97,8 @@ class _Scale:
 def _line(scale: _Scale, points: Sequence[tuple[int, float]], colour: str) -> list[str]:
     if not points:
         return []
-    path = "L".join(f"{scale.x(place):.1f} {scale.y(value):.1f}" for place, value in points)
+    drawn = _thinned(points)
+    path = "L".join(f"{scale.x(place):.1f} {scale.y(value):.1f}" for place, value in drawn)
     return [f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>']
 
 
@@ -104,8 +106,29 @@ def _dots(scale: _Scale, points: Sequence[tuple[int, float]], colour: str) -> li
     return [
         f'<circle cx="{scale.x(place):.1f}" cy="{scale.y(value):.1f}" r="2" fill="{colour}" '
         'fill-opacity=".55"/>'
-        for place, value in points
+        for place, value in _thinned(points)
     ]
+
+
+def _thinned(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Of more points than can be told apart the lowest and the highest of every stretch.
+
+    >>> len(_thinned([(place, place % 7) for place in range(5000)])) <= 400
+    True
+    """
+    if len(points) <= _MOST_POINTS:
+        return list(points)
+    step = math.ceil(len(points) / (_MOST_POINTS // 2))
+    kept: list[tuple[int, float]] = []
+    for start in range(0, len(points), step):
+        stretch = points[start : start + step]
+        ends = {min(stretch, key=_height), max(stretch, key=_height)}
+        kept += sorted(ends)
+    return kept
+
+
+def _height(point: tuple[int, float]) -> float:
+    return point[1]
 
 
 def _mark(scale: _Scale, rows: Sequence[LayerRow], order: dict[str, int]) -> list[str]:

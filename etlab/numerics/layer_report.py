@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from etlab.numerics.tensor_pair import TensorPair
 
+_MOST_ROWS = 100  # in a notebook: a saved one is to stay small
+
 # (operator, path, local) -> both tensors
 OpenTensors = Callable[[str, str, bool], "TensorPair"]
 
@@ -311,19 +313,24 @@ class LayerReport:
         return f"LayerReport({self.model} against {self.reference}: {len(self.rows)} rows, {said})"
 
     def _repr_html_(self) -> str:
-        columns, cells = self._cells()
+        compared = sum(row.accumulated is not None for row in self.rows)
+        is_long = compared > _MOST_ROWS
+        listed = self.worst(_MOST_ROWS, local=False) if is_long else self
+        columns, cells = listed._cells()
         numeric = {*columns[5:]}
         lines = "".join(f"<div>{display.escape(one)}</div>" for one in self.coverage)
         found = self.first_divergence()
         told = "" if found is None else found._repr_html_()
         grid = display.table(columns, cells, numeric=numeric)
+        if is_long:
+            grid += display.note(f"the {_MOST_ROWS} that are farthest away; to_dataframe() has all")
         picture = depth_plot(self.rows, self.metrics[0]) if self.rows else ""
         return display.card(
             f"Layers of {self.model} against {self.reference}",
             picture,
             told,
             lines,
-            display.details(f"{len(cells)} operators", grid),
+            display.details(f"{compared} operators", grid),
             subtitle=f"on {self.data}",
         )
 

@@ -6,7 +6,7 @@ from numerics.quantized_models import Residual, residual_run, samples
 
 import etlab
 from etlab.errors import InvalidArgumentError
-from etlab.numerics import StepCounts, compare_layers
+from etlab.numerics import Closeness, LayerReport, LayerRow, StepCounts, compare_layers
 from etlab.numerics.comparison import LayerComparison
 from etlab.numerics.layer_report import LayerCheckError
 from etlab.numerics.operators import operators_of
@@ -384,3 +384,26 @@ def test_operators_become_the_modules_that_a_quantizer_is_to_leave_in_float():
     assert report.to_quantizer_overrides([]) == {"keep_float": ()}
     with pytest.raises(InvalidArgumentError, match="no operator 'nothing'"):
         report.to_quantizer_overrides(["nothing"])
+
+
+def test_card_of_a_deep_model_is_small_and_lists_what_is_farthest_away():
+    rows = [
+        LayerRow(
+            "native",
+            f"conv2d_{place}",
+            "conv2d",
+            f"blocks.{place}",
+            "net.py:12",
+            "",
+            accumulated=Closeness({"sqnr_db": 10.0 + (place * 37) % 2000}),
+            local=Closeness({"sqnr_db": 90.0}),
+        )
+        for place in range(2000)
+    ]
+    report = LayerReport("deep", "eager", ("sqnr_db",), tuple(rows), (), "2 samples")
+    card = report._repr_html_()
+    assert len(card) < 150_000
+    assert "2000 operators" in card
+    assert "the 100 that are farthest away" in card
+    assert all(f">{10 + step:.1f}<" in card for step in range(100))
+    assert ">110.0<" not in card
