@@ -43,3 +43,11 @@ def fewer_calls_left(run: "ExportRun", *, calls: int, sqnr_db: float) -> None:
         (left <= calls, f"{left} calls stay, more than {calls}; {dtypes} of them because of int64"),
         (close, row.reason or f"SQNR is {found or 0:.1f} dB, less than {sqnr_db:g} dB"),
     )
+
+
+def closer_than(run: "ExportRun", inputs: Any, *, sqnr_db: float) -> None:
+    """The exercise of the backend in a cell: native outputs closer to eager's than a bound."""
+    row = run.parity(inputs, paths=["eager", "native"], local=False).row("native")
+    found = row.values.get("sqnr_db")
+    close = found is not None and found > sqnr_db
+    answer((close, row.reason or f"SQNR is {found or 0:.1f} dB, not more than {sqnr_db:g} dB"))
