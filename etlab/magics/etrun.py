@@ -101,7 +101,7 @@ def _native(
     if name not in file.methods:
         raise UsageError(f"etrun: no method '{name}'; there are: {', '.join(file.methods)}")
     runs = arguments.runs or 1
-    method = file.program.load_method(name)
+    method = file.program.new_method(name)
     with method.trace() as trace:
         for _ in range(runs):
             outputs = method.execute(flat)
@@ -110,7 +110,7 @@ def _native(
         print(f"{runs} traced runs: {times}")
     given = f"[{inputs_text}]" if not isinstance(inputs, tuple) else f"[*{inputs_text}]"
     code = [
-        f"method = {file_text}.program.load_method({name!r})",
+        f"method = {file_text}.program.new_method({name!r})",
         "with method.trace() as trace:",
         f"    for _ in range({runs}):",
         f"        {variable} = method.execute({given})",

@@ -10,7 +10,8 @@ from torch import nn
 
 import etlab
 from etlab.errors import NotFoundError
-from etlab.widgets import workbench as module
+from etlab.widgets.workbench import bench as module
+from etlab.widgets.workbench.selection import SharedSelection
 
 
 class Waits(nn.Module):
@@ -38,11 +39,10 @@ def inputs():
 
 
 @pytest.fixture
-def fast(monkeypatch):
-    """Leave the official runtime's child process out: it takes seconds to start."""
-    monkeypatch.setattr(
-        etlab.ExportRun, "paths", property(lambda run: ["eager", "exported", "native"])
-    )
+def layered(inputs):
+    """A bench with a delegate and a call that stays."""
+    model = nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7)).eval()
+    return etlab.Workbench(model, inputs, partitioner="xnnpack", on_change=False)
 
 
 def shown(bench):
@@ -51,49 +51,155 @@ def shown(bench):
 
 def test_pickers_offer_what_exists(model, inputs):
     bench = etlab.Workbench(model, inputs)
-    assert [name for name, _ in bench.partitioner.options] == etlab.list_partitioners().names
-    assert [name for name, _ in bench.quantizer.options] == etlab.list_quantizers().names
+    assert [
+        name for name, _ in bench.partitioner.dropdown.options
+    ] == etlab.list_partitioners().names
+    assert [name for name, _ in bench.quantizer.dropdown.options] == etlab.list_quantizers().names
     assert bench.run is None
     assert "ready" in shown(bench)
 
 
-def test_a_round_shows_the_numbers_of_its_results(model, inputs, fast):
+def test_a_round_shows_the_numbers_of_its_results(model, inputs):
     bench = etlab.Workbench(model, inputs, quantizer="int8-weights")
     bench.lower_and_run()
-    assert bench.report._repr_html_() in bench.results.value
-    assert bench.run.memory_plan()._repr_html_() in bench.results.value
-    assert bench.run.delegation()._repr_html_() in bench.results.value
+    assert bench.summary.value == bench.report._repr_html_()
+    assert [row.path for row in bench.report.rows] == ["eager", "quantized", "native"]
     assert "done" in shown(bench)
     assert bench.progress.value == bench.progress.max
     assert (bench.lower_button.disabled, bench.stop_button.disabled) == (False, True)
+    assert f"{len(bench.run.file.data):,} B" in bench.history.value
 
 
-def test_a_round_with_a_partitioner_shows_its_reasons(inputs, fast):
-    model = nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7)).eval()
-    bench = etlab.Workbench(model, inputs, partitioner="xnnpack")
+def test_tabs_show_the_reports_of_the_round_that_is_current(layered):
+    bench = layered
     bench.lower_and_run()
-    (group,) = bench.run.delegation().reasons
-    assert group.operators == "native_layer_norm"
-    for words in ("1 call stays", group.reason, group.help, "XnnpackBackend"):
-        assert words in bench.results.value
-    assert bench._snapshot_html().count("What would help") == 1
-    bench.partitioner.value = "xnnpack-per-op"
+    assert bench.tabs.titles == ("Graph", "Delegation", "Memory", "Parity", "Profile", "Size")
+    for place, panel in enumerate(bench.panels):
+        bench.tabs.selected_index = place
+        assert panel.report is not None
+        assert not panel.is_stale
+        assert "run = etlab.export(" in panel.code.code
+    graph, delegation, memory, parity, _, size = bench.panels
+    assert graph.view.data == bench.run.graph()
+    assert delegation.report == bench.run.delegation()
+    assert memory.report.peak == bench.run.memory_plan().peak
+    assert size.report == bench.run.size()
+    assert parity.report.row("native") == bench.report.row("native")
+    bench.quantizer.choose("int8-weights", min_elements=9)
     bench.lower_and_run()
-    assert bench.run.partitioner == "xnnpack-per-op"
+    assert [panel.is_stale for panel in bench.panels] == [True] * 5 + [False]
+    bench.tabs.selected_index = 1
+    assert delegation.report == bench.run.delegation()
+    assert not delegation.is_stale
 
 
-def test_another_choice_changes_the_numbers(model, inputs, fast):
+def test_code_of_every_tab_gives_what_the_tab_shows(layered):
+    bench = layered
+    bench.lower_and_run()
+    for place, panel in enumerate(bench.panels):
+        bench.tabs.selected_index = place
+        *lines, last = panel.code.code.splitlines()
+        names = {"model": bench._model, "inputs": bench._inputs}
+        exec("\n".join(lines), names)
+        again = eval(last, names)
+        assert type(again) is type(panel.report)
+        if panel.kind.title not in ("Profile", "Parity"):
+            assert again._repr_html_() == panel.report._repr_html_()
+
+
+def test_what_is_selected_in_one_view_is_selected_in_the_others(layered):
+    bench = layered
+    bench.lower_and_run()
+    for place in range(3):
+        bench.tabs.selected_index = place
+    graph, delegation = bench.panels[0].view, bench.panels[1].view
+    (name,) = [node.name for node in graph.data.nodes if node.operator == "native_layer_norm"]
+    graph.selection = [name]
+    assert bench.selection == [name]
+    if hasattr(delegation, "selection"):
+        assert delegation.selection == [name]
+    shared = SharedSelection()
+    shared.follow(bench.run.graph())
+    views = [bench.run.graph("aten").widget(), bench.run.graph().widget()]
+    for place, view in enumerate(views):
+        shared.add(str(place), view)
+    views[0].selection = ["layer_norm"]
+    assert name in views[1].selection
+    views[1].selection = [name]
+    assert views[0].selection == ["layer_norm"]
+
+
+def test_another_round_is_compared_with_the_pinned_one(layered):
+    bench = layered
+    bench.lower_and_run()
+    assert bench.baseline.value == 1
+    bench.partitioner.value = "none"
+    bench.lower_and_run()
+    assert "(-50 points)" in bench.history.value
+    assert "1 (baseline)" in bench.history.value
+    bench.baseline.value = 2
+    assert "2 (baseline)" in bench.history.value
+    bench.baseline.value = 0
+    assert "baseline" not in bench.history.value.replace("rounds of this bench", "")
+    assert [one.run.partitioner for one in bench.rounds] == ["xnnpack", "none"]
+
+
+def test_parameters_have_fields_made_from_signatures(model, inputs):
+    bench = etlab.Workbench(model, inputs, quantizer="8da4w:group_size=64", on_change=False)
+    field = bench.quantizer.fields["group_size"]
+    assert (field.description, field.value) == ("group_size", 64)
+    assert bench.quantizer.chosen == "8da4w:group_size=64"
+    field.value = 16
+    assert bench.quantizer.value == "8da4w:group_size=16"
+    assert "quantizer='8da4w:group_size=16'" in bench.code_view.code
+    bench.quantizer.value = "int8"
+    bench.quantizer.fields["keep_float"].value = "('0', '2')"
+    assert bench.quantizer.chosen.keep_float == ("0", "2")
+    assert "quantizer=Int8(keep_float=('0', '2'))" in bench.code
+    assert "import Int8" in bench.code
+    bench.quantizer.fields["keep_float"].value = "('0',"
+    assert "neither a plain word nor a Python literal" in shown(bench)
+
+
+def test_data_are_picked_by_name_and_number(model, inputs):
+    sets = {"steps": [(inputs + step,) for step in range(5)], "one": inputs}
+    bench = etlab.Workbench(model, inputs, calibration=sets, quantizer="int8", on_change=False)
+    bench.data.dropdown.value = "steps"
+    bench.data.count.value = 3
+    assert "calibration=list(itertools.islice(calibration['steps'], 3))" in bench.code
+    bench.lower_and_run()
+    assert len(bench.run.calibration) == 3
+    assert bench.report.samples == 3
+    bench.data.dropdown.value = "example"
+    assert "calibration" not in bench.code
+    assert bench.data.count.disabled
+
+
+def test_a_changed_option_starts_the_next_round(model, inputs):
     bench = etlab.Workbench(model, inputs)
+    bench.quantizer.value = "fp16"
+    assert bench.run is None  # nothing runs before the first press
+    bench.lower_and_run()
+    bench.quantizer.value = "int8-weights"
+    assert bench.wait(120)
+    assert [one.run.quantizer for one in bench.rounds] == ["fp16", "int8-weights"]
+    bench.quantizer.fields["min_elements"].value = 9
+    assert bench.wait(120)
+    assert bench.run.quantizer == "int8-weights:min_elements=9"
+
+
+def test_another_choice_changes_the_numbers(model, inputs):
+    bench = etlab.Workbench(model, inputs, on_change=False)
     bench.lower_and_run()
     first = bench.report.row("native").values["sqnr_db"]
     bench.quantizer.value = "int8-weights"
     bench.lower_and_run()
     assert bench.report.row("native").values["sqnr_db"] < first
     assert bench.run.quantizer == "int8-weights"
-    assert [row[2] for row in bench._history] == ["none", "int8-weights"]
+    assert [one.run.quantizer for one in bench.rounds] == ["none", "int8-weights"]
 
 
-def test_button_works_in_a_thread_and_leaves_the_kernel_free(model, inputs, fast):
+def test_button_works_in_a_thread_and_leaves_the_kernel_free(model, inputs):
     bench = etlab.Workbench(model, inputs)
     bench.lower_button.click()
     assert bench.wait(120)
@@ -101,7 +207,7 @@ def test_button_works_in_a_thread_and_leaves_the_kernel_free(model, inputs, fast
     assert bench.report.row("native").status == "ok"
 
 
-def test_stop_ends_the_round_and_keeps_earlier_results(fast):
+def test_stop_ends_the_round_and_keeps_earlier_results():
     Waits.started.clear()
     Waits.go_on.clear()
     bench = etlab.Workbench(Waits(), torch.zeros(3))
@@ -115,6 +221,24 @@ def test_stop_ends_the_round_and_keeps_earlier_results(fast):
     assert "stopped" in shown(bench)
     assert bench.run is None
     assert bench.lower_button.disabled is False
+
+
+def test_stop_ends_an_export_that_listens_to_nobody():
+    class Endless(nn.Module):
+        started = threading.Event()
+
+        def forward(self, x):
+            self.started.set()
+            while True:
+                x = x + 1
+
+    bench = etlab.Workbench(Endless(), torch.zeros(3))
+    bench.start()
+    assert Endless.started.wait(120)
+    bench.stop_button.click()
+    assert bench.wait(120)
+    assert "stopped" in shown(bench)
+    assert (bench.lower_button.disabled, bench.stop_button.disabled) == (False, True)
 
 
 def test_failure_is_one_status_line(inputs):
@@ -132,7 +256,8 @@ def test_failure_is_one_status_line(inputs):
 
 def test_controls_have_names_for_screen_readers(model, inputs):
     bench = etlab.Workbench(model, inputs)
-    for control in (bench.partitioner, bench.quantizer, bench.progress):
+    pickers = (bench.partitioner.dropdown, bench.quantizer.dropdown, bench.data.dropdown)
+    for control in (*pickers, bench.data.count, bench.baseline, bench.follow, bench.progress):
         assert control.description
     for control in (bench.lower_button, bench.stop_button):
         assert control.description
@@ -140,7 +265,7 @@ def test_controls_have_names_for_screen_readers(model, inputs):
     assert 'aria-live="polite"' in bench.status.value
 
 
-def test_display_is_a_snapshot_and_then_the_live_bench(model, inputs, fast):
+def test_display_is_a_snapshot_and_then_the_live_bench(model, inputs):
     shell = start_ipython() or __import__("IPython").get_ipython()
     bench = etlab.Workbench(model, inputs)
     bench.lower_and_run()
@@ -167,11 +292,15 @@ def test_display_is_a_snapshot_and_then_the_live_bench(model, inputs, fast):
 
 def test_shown_code_does_the_same(model, inputs):
     bench = etlab.Workbench(model, inputs, quantizer="fp16")
-    assert bench.code == ("run = etlab.export(model, inputs, quantizer='fp16')\nrun.parity()")
+    bench.lower_and_run()
+    names = {"model": model, "inputs": inputs}
+    exec(bench.code_view.code, names)
+    assert names["run"].file.data == bench.run.file.data
+    assert names["report"].rows == bench.report.rows
 
 
 def test_every_stage_of_the_progress_bar_is_known():
-    assert len(set(module._ROUND)) == len(module._ROUND)
+    assert len(set(module.STAGES_OF_A_ROUND)) == len(module.STAGES_OF_A_ROUND)
 
 
 def test_pickers_refuse_a_choice_that_they_do_not_have(model, inputs):
