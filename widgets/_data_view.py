@@ -22,7 +22,9 @@ def view_files(name: str, *, styles: Iterable[str] | None = None) -> tuple[str, 
         name: of its `.js` file, which exports `{ render }`; `showView` of `view/host.js` makes one.
         styles: names of the `.css` files that follow the shared one; that of the view by default.
     """
-    paths = [_FOLDER / f"{one}.css" for one in ("view/view", *((name,) if styles is None else styles))]
+    paths = [
+        _FOLDER / f"{one}.css" for one in ("view/view", *((name,) if styles is None else styles))
+    ]
     style = "".join(path.read_text(encoding="utf-8") for path in paths)
     return joined_modules(_FOLDER / f"{name}.js"), style
 

@@ -23,6 +23,8 @@ ARGUMENTS = [
     "--disable-background-networking",
 ]
 
+_CLASSES = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}
+
 
 @pytest.fixture(scope="module")
 def chromium():
@@ -110,15 +112,16 @@ def wait_until():
 
 @pytest.fixture(scope="module")
 def lab_of(tmp_path_factory):
-    """A function that starts a JupyterLab on a notebook with the given cells: its URL."""
+    """A function that starts JupyterLab, or Notebook 7, on a notebook with these cells: its URL."""
     pytest.importorskip("jupyterlab", reason="needs the jupyterlab package")
     servers = []
 
-    def start(cells):
-        address, server = _start_lab(tmp_path_factory.mktemp("lab"), cells)
+    def start(cells, application="jupyterlab"):
+        address, server = _start_lab(tmp_path_factory.mktemp("lab"), cells, application)
         servers.append(server)
         _wait_for(f"{address}/api/status", server)
-        return f"{address}/lab/tree/bench.ipynb?reset"
+        place = "lab/tree" if application == "jupyterlab" else "notebooks"
+        return f"{address}/{place}/bench.ipynb?reset"
 
     try:
         yield start
@@ -133,7 +136,7 @@ def lab_of(tmp_path_factory):
                 server.wait(30)
 
 
-def _start_lab(folder, cells):
+def _start_lab(folder, cells, application):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     nbformat.write(notebook, folder / "bench.ipynb")
@@ -148,15 +151,15 @@ def _start_lab(folder, cells):
         [
             sys.executable,
             "-m",
-            "jupyterlab",
+            application,
             "--no-browser",
             "--allow-root",
             "--ServerApp.ip=127.0.0.1",
             f"--ServerApp.port={port}",
             "--IdentityProvider.token=",
             f"--ServerApp.root_dir={folder}",
-            f"--LabApp.user_settings_dir={folder / 'settings'}",
-            f"--LabApp.workspaces_dir={folder / 'workspaces'}",
+            f"--{_CLASSES[application]}.user_settings_dir={folder / 'settings'}",
+            f"--{_CLASSES[application]}.workspaces_dir={folder / 'workspaces'}",
         ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -193,3 +196,18 @@ def _run_first_cell(page):
         if prompt.inner_text().strip() != "[ ]:":
             return
     raise AssertionError("the kernel took no cell")
+
+
+@pytest.fixture
+def close_kernels():
+    """A function that ends all kernels of the server of an opened page."""
+
+    def close(page):
+        page.evaluate("""async () => {
+          for (const { id } of await (await fetch('/api/sessions')).json()) {
+            const token = document.cookie.match(/_xsrf=([^;]+)/)?.[1] ?? '';
+            await fetch(`/api/sessions/${id}`, {method: 'DELETE', headers: {'X-XSRFToken': token}});
+          }
+        }""")
+
+    return close

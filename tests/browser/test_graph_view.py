@@ -192,7 +192,7 @@ def test_canvas_grows_with_the_window(open_view, wait_until, graph):
 
 
 def test_lab_shows_the_view_and_the_kernel_hears_of_it(
-    chromium, foreign_requests, lab_of, run_first_cell, tmp_path
+    chromium, foreign_requests, lab_of, run_first_cell, close_kernels
 ):
     page = chromium.new_page(viewport={"width": 1400, "height": 1200})
     page.set_default_timeout(SECONDS)
@@ -219,12 +219,7 @@ def test_lab_shows_the_view_and_the_kernel_hears_of_it(
         ["application/vnd.jupyter.widget-view+json", "text/plain"],
     ]
     assert "data:image/svg+xml;base64," in outputs[0].data["text/html"]
-    page.evaluate("""async () => {
-      for (const { id } of await (await fetch('/api/sessions')).json()) {
-        const token = document.cookie.match(/_xsrf=([^;]+)/)?.[1] ?? '';
-        await fetch(`/api/sessions/${id}`, {method: 'DELETE', headers: {'X-XSRFToken': token}});
-      }
-    }""")
+    close_kernels(page)
     page.goto("about:blank")
     page.goto(address)
     page.locator("img[alt='graph of toy, aten']").wait_for(state="visible")

@@ -1,4 +1,4 @@
-"""The Workbench in JupyterLab, in a real browser: what a person clicks and sees."""
+"""The Workbench in a real browser: what a person clicks and sees, in JupyterLab and Notebook 7."""
 
 import pytest
 
@@ -14,51 +14,108 @@ grid = torch.linspace(-1, 1, 13)
 bench = etlab.Workbench(model, (grid[:, None] * grid[None]).expand(1, 3, 13, 13), name="toy")
 bench
 """
+ENDLESS = """\
+import torch
+from torch import nn
+import etlab
+class Endless(nn.Module):
+    def forward(self, x):
+        while True:
+            x = x + 1
+etlab.Workbench(Endless(), torch.zeros(3))
+"""
 
 
-@pytest.fixture(scope="module")
-def lab(lab_of):
-    """URL of a JupyterLab that serves one notebook."""
-    return lab_of([CELL])
+@pytest.fixture
+def open_page(chromium, foreign_requests):
+    """A function that opens a notebook; at the end it has asked no host but this machine."""
+    pages, requests = [], []
+
+    def opened(address):
+        page = chromium.new_page(viewport={"width": 1200, "height": 1500})
+        page.set_default_timeout(SECONDS)
+        requests.append(foreign_requests(page))
+        pages.append(page)
+        page.goto(address)
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert [one for found in requests for one in found] == []
 
 
-def test_choosing_a_quantizer_changes_the_numbers(chromium, foreign_requests, lab, run_first_cell):
-    page = chromium.new_page(viewport={"width": 1200, "height": 1500})
-    page.set_default_timeout(SECONDS)
-    foreign = foreign_requests(page)
-    page.goto(lab)
-    run_first_cell(page)
-
-    button = page.get_by_role("button", name="Lower & run")
-    button.click()
-    results = page.locator(".etlab-card:visible")
-    _native_row(page).wait_for()
-    first = _native_row(page).inner_text()
-    assert page.locator('img[alt^="memory plan of toy"]:visible').count() == 1
-    assert results.filter(has_text="Delegation of toy").count() == 1
-    assert page.get_by_role("button", name="Stop").is_disabled()
-
-    page.get_by_label("Quantizer").select_option("int8-weights")
-    button.click()
-    page.locator(".etlab-status:visible", has_text="quantizer int8-weights").wait_for()
-    second = _native_row(page).inner_text()
-    assert second != first
-    assert "%" in second
-
-    page.get_by_label("Partitioner").select_option("reference")
-    button.click()
-    page.locator(".etlab-status:visible", has_text="partitioner reference").wait_for()
-    assert page.locator("td:visible", has_text="ReferenceBackend").count() >= 1
-    rounds = page.locator("table:visible", has_text="rounds of this bench").locator("tbody tr")
-    assert [row.split("\t")[1:3] for row in rounds.all_inner_texts()] == [
-        ["none", "none"],
-        ["none", "int8-weights"],
-        ["reference", "int8-weights"],
-    ]
-    assert foreign == []
-    page.close()
-
-
-def _native_row(page):
+def native_row(page):
     table = page.locator("table:visible", has_text="SQNR (dB)").first
     return table.locator("tr", has=page.locator("td", has_text="native")).first
+
+
+def wait_for_status(page, text):
+    page.locator(".etlab-status:visible", has_text=text).wait_for()
+
+
+def test_choosing_a_quantizer_changes_the_numbers(open_page, lab_of, run_first_cell):
+    page = open_page(lab_of([CELL]))
+    run_first_cell(page)
+
+    page.get_by_role("button", name="Lower & run").click()
+    native_row(page).wait_for()
+    wait_for_status(page, "done")
+    first = native_row(page).inner_text()
+    page.locator("button:disabled", has_text="Stop").wait_for()
+    page.locator(".etlab-gv[data-ready]:visible").wait_for()
+
+    page.get_by_label("Quantizer").select_option("int8-weights")  # runs by itself
+    wait_for_status(page, "quantizer int8-weights")
+    second = native_row(page).inner_text()
+    assert second != first
+    assert "%" in second
+    page.get_by_label("min_elements").wait_for()
+
+    page.get_by_role("tab", name="Delegation").click()
+    page.get_by_label("Partitioner").select_option("reference")
+    wait_for_status(page, "partitioner reference")
+    page.locator(":text('ReferenceBackend'):visible").first.wait_for()
+    page.get_by_role("tab", name="Memory").click()
+    tab = page.locator(".widget-tab-contents")
+    tab.locator("button:visible", has_text="copy as code").click()
+    code = tab.locator("pre.etlab-view-code:visible")
+    assert "quantizer='int8-weights'" in code.inner_text()
+    assert "run.memory_plan()" in code.inner_text()
+    rounds = page.locator("table:visible", has_text="rounds of this bench").locator("tbody tr")
+    assert [row.split("\t")[0:3] for row in rounds.all_inner_texts()] == [
+        ["1 (baseline)", "none", "none"],
+        ["2", "none", "int8-weights"],
+        ["3", "reference", "int8-weights"],
+    ]
+    assert "%)" in rounds.nth(1).inner_text()
+
+
+def test_stop_ends_a_round_within_a_breath(open_page, lab_of, run_first_cell):
+    page = open_page(lab_of([ENDLESS]))
+    run_first_cell(page)
+    page.get_by_role("button", name="Lower & run").click()
+    wait_for_status(page, "export …")
+    page.get_by_role("button", name="Stop").click()
+    wait_for_status(page, "stopped")
+    page.locator("button:enabled", has_text="Lower & run").wait_for()
+
+
+def test_notebook_seven_shows_the_bench_and_keeps_its_picture(
+    open_page, lab_of, run_first_cell, close_kernels
+):
+    pytest.importorskip("notebook", reason="needs the notebook package")
+    address = lab_of([CELL + "bench.lower_and_run()\nbench"], application="notebook")
+    page = open_page(address)
+    run_first_cell(page)
+    page.get_by_role("tab", name="Delegation").click()
+    page.locator(":text('Delegation of toy'):visible, .etlab-view:visible").first.wait_for()
+    assert page.locator("img[alt^='memory plan of toy']:visible").count() == 0
+    page.keyboard.press("Control+s")
+    page.wait_for_timeout(1500)
+    close_kernels(page)
+    page.goto("about:blank")
+    page.goto(address)
+    page.locator("img[alt^='memory plan of toy']").wait_for(state="visible")
+    assert page.get_by_role("tab", name="Delegation").count() == 0
+    assert "native" in native_row(page).inner_text()
