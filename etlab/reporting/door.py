@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from etlab import display
-from etlab.errors import AccessError, InvalidArgumentError
+from etlab.errors import AccessError, EtlabError, InvalidArgumentError
 from etlab.reporting.numbers import numbers_of
 from etlab.reporting.page import Section, write_page
 from etlab.run import ExportRun
@@ -84,11 +84,10 @@ def _parts(subject: Any) -> Sequence[Any]:
 
 def _data_of(subject: Any) -> Any:
     """What a view shows; anything else as it is."""
-    return subject.data if hasattr(subject, "_snapshot_html") and _is_data(subject) else subject
-
-
-def _is_data(view: Any) -> bool:
-    return hasattr(getattr(view, "data", None), "_repr_html_")
+    if not hasattr(subject, "_snapshot_html"):
+        return subject
+    shown = (getattr(subject, name, None) for name in ("report", "data"))
+    return next((data for data in shown if hasattr(data, "_repr_html_")), subject)
 
 
 def _section(part: Any) -> Section:
@@ -100,8 +99,11 @@ def _section(part: Any) -> Section:
 
 
 def _view_of(data: Any) -> Any:
-    """The live view of a result; None where it has none."""
-    return data.widget() if hasattr(data, "widget") else None
+    """The live view of a result; None where it has none, or nothing that a view could show."""
+    try:
+        return data.widget() if hasattr(data, "widget") else None
+    except EtlabError:
+        return None
 
 
 def _title(data: Any) -> str:

@@ -137,7 +137,9 @@ def lab_of(tmp_path_factory):
 
 
 def _start_lab(folder, cells, application):
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(one) if isinstance(one, str) else one for one in cells]
+    )
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     nbformat.write(notebook, folder / "bench.ipynb")
     settings = folder / "settings" / "@jupyterlab" / "apputils-extension"

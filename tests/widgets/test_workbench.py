@@ -144,6 +144,22 @@ def test_another_round_is_compared_with_the_pinned_one(layered):
     assert [one.run.partitioner for one in bench.rounds] == ["xnnpack", "none"]
 
 
+def test_layers_kept_in_float_by_the_parity_view_are_a_round_of_their_own(model, inputs):
+    samples = [(inputs * step,) for step in (0.5, 1.0)]
+    bench = etlab.Workbench(
+        model, inputs, calibration=samples, quantizer="int8", partitioner="xnnpack", on_change=False
+    )
+    bench.tabs.selected_index = 3
+    bench.lower_and_run()
+    bench.panels[3].view.rerun(["2"])
+    assert len(bench.rounds) == 2
+    assert bench.run is bench.panels[3].view.run
+    assert bench.rounds[1].sqnr_db > bench.rounds[0].sqnr_db
+    names = {"model": model, "inputs": inputs, "calibration": samples}
+    exec(bench.rounds[1].code, names)
+    assert names["run"].file.data == bench.run.file.data
+
+
 def test_parameters_have_fields_made_from_signatures(model, inputs):
     bench = etlab.Workbench(model, inputs, quantizer="8da4w:group_size=64", on_change=False)
     field = bench.quantizer.fields["group_size"]

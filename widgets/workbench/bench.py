@@ -3,13 +3,12 @@
 import contextlib
 import threading
 import time
-import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import ipywidgets
 import torch
-from IPython.display import HTML, DisplayHandle, display
+from IPython.display import display
 
 import etlab
 from etlab import display as markup
@@ -23,8 +22,9 @@ from etlab.widgets.code_view import CodeView
 from etlab.widgets.workbench.data import DataPicker
 from etlab.widgets.workbench.panels import Panel, kinds
 from etlab.widgets.workbench.picker import ChoicePicker
-from etlab.widgets.workbench.rounds import Round, history_table
+from etlab.widgets.workbench.rounds import Round, history_table, without_report
 from etlab.widgets.workbench.selection import SharedSelection
+from etlab.widgets.workbench.snapshot import Snapshot
 from etlab.widgets.workbench.stopping import StopRound, end_thread
 
 # Stages of one round, for the progress bar; others are shown by name and do not move it.
@@ -89,12 +89,12 @@ class Workbench(ipywidgets.VBox):
         self.run: ExportRun | None = None
         self.report: ParityReport | None = None
         self.rounds: list[Round] = []
+        self._lowered = ""  # code of the last round that the pickers made
         self._stop = threading.Event()
         self._again = threading.Event()
         self._worker: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._snapshots: list[DisplayHandle] = []
-        self._snapshot_class = f"etlab-snapshot-{uuid.uuid4().hex[:8]}"
+        self.snapshot = Snapshot()
         self._selection = SharedSelection()
         self._build(calibration, partitioner, quantizer)
         self.follow.value = on_change
@@ -156,7 +156,7 @@ class Workbench(ipywidgets.VBox):
         self.stop_button.on_click(lambda _: self.stop())
         self.tabs.observe(lambda _: self._refresh_panel(), "selected_index")
         self.baseline.observe(lambda _: self._show_history(), "value")
-        hide = ipywidgets.HTML(f"<style>.{self._snapshot_class} {{display: none}}</style>")
+        hide = ipywidgets.HTML(self.snapshot.style)
         wrap = {"flex_flow": "wrap", "align_items": "flex-start"}
         buttons = [self.lower_button, self.stop_button, self.follow, self.progress, self.status]
         super().__init__(
@@ -253,6 +253,7 @@ class Workbench(ipywidgets.VBox):
         seconds = time.perf_counter() - begin
         self.run, self.report = run, report
         self.rounds.append(Round(len(self.rounds) + 1, run, report, code, seconds))
+        self._lowered = code
         self._show()
 
     def _changed(self) -> None:
@@ -310,15 +311,14 @@ class Workbench(ipywidgets.VBox):
         self._refresh_panel()
         self.progress.value, self.progress.bar_style = len(STAGES_OF_A_ROUND), "success"
         self._say(f"done: {self.run!r}")
-        for handle in self._snapshots:
-            handle.update(HTML(self._snapshot_html()))
+        self.snapshot.follow(self.rounds[-1], self.history.value)
 
     def _refresh_panel(self) -> None:
         """Bring the tab that is looked at up to date; the others follow when they are looked at."""
         panel = self.panels[self.tabs.selected_index or 0]
         if self.run is None or not panel.is_stale:
             return
-        code = self.rounds[-1].code.rpartition("\nreport =")[0]
+        code = without_report(self.rounds[-1].code)
         expression = panel.kind.code
         if panel.kind.title == "Parity":
             expression = f"run.parity(paths={self._paths_of_round()!r})"
@@ -329,6 +329,18 @@ class Workbench(ipywidgets.VBox):
 
     def _on_view(self, panel: Panel) -> None:
         self._selection.add(panel.kind.title, panel.view)
+        if hasattr(panel.view, "rerun"):
+            panel.view.observe(lambda _: self._adopt(panel), "code")
+
+    def _adopt(self, panel: Panel) -> None:
+        """A view has made a run of its own, with more layers in float: the next round."""
+        view = panel.view
+        if self.run is None or view.run is self.run:
+            return
+        self.run, self.report = view.run, view.report
+        code = f"{without_report(self._lowered)}\n{view.code}"
+        self.rounds.append(Round(len(self.rounds) + 1, view.run, view.report, code, 0.0))
+        self._show()
 
     def _pick_baseline(self) -> None:
         """Offer the new round as a baseline; the first one is it until another is picked."""
@@ -349,26 +361,6 @@ class Workbench(ipywidgets.VBox):
             f'aria-live="polite">{prefix}{markup.escape(text)}</span>'
         )
 
-    def _results_html(self) -> str:
-        if self.run is None or self.report is None:
-            return ""
-        code = f"<pre>{markup.escape(self.rounds[-1].code)}</pre>"
-        parts = [
-            self.report._repr_html_(),
-            self.run.delegation()._repr_html_(),
-            self.run.memory_plan()._repr_html_(),
-            self.history.value,
-            markup.details("the same in Python", code),
-        ]
-        return "".join(parts)
-
-    def _snapshot_html(self) -> str:
-        """What a saved notebook shows where no kernel draws the bench."""
-        body = self._results_html() or markup.card(
-            "Workbench", "Run this cell in a live notebook to pick, lower and compare."
-        )
-        return f'<div class="{self._snapshot_class}">{body}</div>'
-
     def __repr__(self) -> str:
         """One line, the same for the same results."""
         last = repr(self.run) if self.run is not None else "nothing lowered yet"
@@ -379,13 +371,7 @@ class Workbench(ipywidgets.VBox):
 
         A live page shows one of them: the bench brings the style rule that hides the snapshot.
         """
-        handle = display(
-            {"text/html": self._snapshot_html(), "text/plain": repr(self)},
-            raw=True,
-            display_id=True,
-        )
-        if handle is not None:
-            self._snapshots.append(handle)
+        self.snapshot.display(repr(self))
         bundle = self._repr_mimebundle_()
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         display({**(data or {}), "text/plain": repr(self)}, metadata=metadata, raw=True)

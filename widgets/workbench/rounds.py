@@ -60,6 +60,11 @@ class Round:
         )
 
 
+def without_report(code: str) -> str:
+    """The code of a round up to its run."""
+    return code.rpartition("\nreport =")[0] or code
+
+
 def history_table(rounds: Sequence[Round], baseline: Round | None) -> str:
     """All rounds as an HTML table, with differences to the baseline."""
     rows = [
