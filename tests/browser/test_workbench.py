@@ -70,6 +70,7 @@ def test_choosing_a_quantizer_changes_the_numbers(open_page, lab_of, run_first_c
     second = native_row(page).inner_text()
     assert second != first
     assert "%" in second
+    page.get_by_role("button", name="parameters (").last.click()
     page.get_by_label("min_elements").wait_for()
 
     page.get_by_role("tab", name="Delegation").click()

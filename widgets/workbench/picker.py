@@ -7,6 +7,7 @@ from typing import Any
 
 import ipywidgets
 
+from etlab import display
 from etlab.choices import Choices, parse_choice
 from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.named import parameters_of
@@ -48,7 +49,8 @@ class ChoicePicker(ipywidgets.VBox):
         )
         self.summary = ipywidgets.HTML()
         self._box = ipywidgets.VBox()
-        super().__init__([self.dropdown, self._box, self.summary], layout={"min_width": "280px"})
+        self.accordion = ipywidgets.Accordion([self._box], titles=["parameters"])
+        super().__init__([self.dropdown, self.summary, self.accordion], layout={"width": "300px"})
         self.dropdown.observe(lambda _: self._rebuild(), "value")
         self._rebuild()
         self.value = value
@@ -151,8 +153,10 @@ class ChoicePicker(ipywidgets.VBox):
         for field in self.fields.values():
             field.observe(lambda _: self._tell(), "value")
         self._box.children = tuple(self.fields.values())
+        self.accordion.layout.display = "" if self.fields else "none"
+        self.accordion.set_title(0, f"parameters ({len(self.fields)})")
         said = next(choice.summary for choice in self.choices if choice.name == name)
-        self.summary.value = f'<span style="opacity:.8">{said}</span>'
+        self.summary.value = f'<div style="opacity:.8;line-height:1.3;white-space:normal">{display.escape(said)}</div>'
         self._tell()
 
     def _tell(self) -> None:
@@ -166,8 +170,8 @@ def _field(keyword: str, default: Any) -> ipywidgets.Widget:
     common = {
         "description": keyword,
         "tooltip": keyword,
-        "layout": {"width": "260px"},
-        "style": {"description_width": "130px"},
+        "layout": {"width": "240px"},
+        "style": {"description_width": "110px"},
     }
     if isinstance(default, bool):
         return ipywidgets.Checkbox(value=default, indent=False, **common)
