@@ -4,7 +4,7 @@ import importlib.util
 import inspect
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
@@ -26,12 +26,14 @@ class Choice:
         summary: one line on what it does.
         parameters: keyword to default, as text; `name:keyword=value` sets them.
         missing: the package that it needs and that is not installed; empty where all is there.
+        kind: the class, whose constructor takes the parameters; None for none.
     """
 
     name: str
     summary: str
     parameters: dict[str, str]
     missing: str = ""
+    kind: Any = field(default=None, repr=False, compare=False)
 
 
 _COLUMNS = ["name", "summary", "parameters", "missing"]
@@ -87,7 +89,7 @@ def list_quantizers() -> Choices:
         [
             _NONE,
             *(
-                Choice(name, kind.summary, _texts(parameters_of(kind)))
+                Choice(name, kind.summary, _texts(parameters_of(kind)), "", kind)
                 for name, kind in all_quantizers().items()
             ),
         ]
@@ -102,7 +104,13 @@ def list_partitioners() -> Choices:
         [
             Choice("none", "run everything with the runtime's own kernels", {}),
             *(
-                Choice(name, _first_line(kind), _texts(parameters_of(kind)), _missing(kind.needs))
+                Choice(
+                    name,
+                    _first_line(kind),
+                    _texts(parameters_of(kind)),
+                    _missing(kind.needs),
+                    kind,
+                )
                 for name, kind in partitioner_classes().items()
             ),
         ]

@@ -1,14 +1,18 @@
 // A button that shows Python and copies it; the code follows the kernel.
 
+import { makeCodeToggle } from "./view/code.js";
 import { element, isDarkPage, onThemeChange } from "./view/dom.js";
-import { copyText } from "./view/host.js";
 
 /**
  * @param {{model: any, el: HTMLElement}} place
  * @returns {() => void}
  */
 function render({ model, el }) {
-  const press = element("button", { type: "button", "aria-pressed": "false" });
+  const press = element("button", {
+    type: "button",
+    "aria-pressed": "false",
+    title: "Show and copy the Python that does the same",
+  });
   const code = element("pre", {
     class: "etlab-view-code",
     role: "region",
@@ -22,15 +26,10 @@ function render({ model, el }) {
   el.append(root);
   const show = () => {
     press.textContent = model.get("label");
-    press.title = "Show and copy the Python that does the same";
     code.textContent = model.get("code");
   };
   const setTheme = () => root.classList.toggle("etlab-view-dark", isDarkPage(model.get("theme")));
-  press.addEventListener("click", () => {
-    code.hidden = !code.hidden;
-    press.setAttribute("aria-pressed", String(!code.hidden));
-    if (!code.hidden) copyText(code, model.get("code"), (text) => { status.textContent = text; });
-  });
+  makeCodeToggle(press, code, () => model.get("code"), (text) => { status.textContent = text; });
   const changes = ["change:code", "change:label"];
   for (const event of changes) model.on(event, show);
   const offTheme = onThemeChange(setTheme);

@@ -36,7 +36,7 @@ def test_public_names():
 
 def test_views_are_found_by_their_file():
     assert "Workbench" in dir(etlab)
-    assert etlab.Workbench.__module__ == "etlab.widgets.workbench"
+    assert etlab.Workbench.__module__ == "etlab.widgets.workbench.bench"
     with pytest.raises(AttributeError, match="Workbench"):
         _ = etlab.NoSuchView
     with pytest.raises(AttributeError, match="no_such_name"):

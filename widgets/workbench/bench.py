@@ -14,9 +14,7 @@ import etlab
 from etlab import display as markup
 from etlab.arguments import as_arguments, check_model
 from etlab.errors import EtlabError, InterruptedExecutionError
-from etlab.exir.partition.registry import partitioner_classes
 from etlab.numerics import ParityReport
-from etlab.quantize import all_quantizers
 from etlab.run import ExportRun, StageListener, listen
 from etlab.widgets.code_view import CodeView
 from etlab.widgets.workbench.data import DataPicker
@@ -108,14 +106,12 @@ class Workbench(ipywidgets.VBox):
         self.partitioner = ChoicePicker(
             "Partitioner",
             etlab.list_partitioners(),
-            dict(partitioner_classes()),
             value=partitioner,
             tooltip="who runs parts of the graph",
         )
         self.quantizer = ChoicePicker(
             "Quantizer",
             etlab.list_quantizers(),
-            dict(all_quantizers()),
             value=quantizer,
             tooltip="how the model is made smaller",
         )

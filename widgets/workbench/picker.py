@@ -21,8 +21,6 @@ class ChoicePicker(ipywidgets.VBox):
     Args:
         label: what it is a choice of.
         choices: what there is.
-        kinds: the class of each choice by name, whose signature has the parameters; "none" has no
-            class.
         value: what is chosen first, a name or `name:keyword=value,…`.
         tooltip: what the choice means.
 
@@ -33,10 +31,9 @@ class ChoicePicker(ipywidgets.VBox):
         fields: the widgets of the parameters, by keyword.
     """
 
-    def __init__(
-        self, label: str, choices: Choices, kinds: dict[str, Any], *, value: str, tooltip: str
-    ) -> None:
-        self.label, self.choices, self._kinds = label, choices, kinds
+    def __init__(self, label: str, choices: Choices, *, value: str, tooltip: str) -> None:
+        self.label, self.choices = label, choices
+        self._kinds = {choice.name: choice.kind for choice in choices}
         self.fields: dict[str, ipywidgets.Widget] = {}
         self._listeners: list[Callable[[], None]] = []
         self._is_quiet = False
@@ -156,7 +153,8 @@ class ChoicePicker(ipywidgets.VBox):
         self.accordion.layout.display = "" if self.fields else "none"
         self.accordion.set_title(0, f"parameters ({len(self.fields)})")
         said = next(choice.summary for choice in self.choices if choice.name == name)
-        self.summary.value = f'<div style="opacity:.8;line-height:1.3;white-space:normal">{display.escape(said)}</div>'
+        style = "opacity:.8;line-height:1.3;white-space:normal"
+        self.summary.value = f'<div style="{style}">{display.escape(said)}</div>'
         self._tell()
 
     def _tell(self) -> None:
