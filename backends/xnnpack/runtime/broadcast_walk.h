@@ -6,6 +6,7 @@
 
 #include "backends/xnnpack/runtime/shape.h"
 #include "runtime/core/context.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 
@@ -27,7 +28,7 @@ class BroadcastWalk {
     if (runs_ == 0 || sizes_[0] == 0) return;
     const int64_t pieces = (sizes_[0] + kPiece - 1) / kPiece;
     const int64_t work = std::min(sizes_[0], kPiece);
-    context.parallel_for(runs_ * pieces, std::max<int64_t>(kGrain / work, 1),
+    parallel_near(context, runs_ * pieces, std::max<int64_t>(kGrain / work, 1),
                          [&](int64_t begin, int64_t end) {
                            for (int64_t i = begin; i < end; ++i) {
                              const int64_t first = i % pieces * kPiece;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/core/error.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 
@@ -36,7 +37,7 @@ void FramedPicture::fill(Context& context, const T* picture, T padding, T* frame
   const int64_t pitch = width_ * channels_;
   const int64_t before = std::min(left_, width_) * channels_;
   const int64_t inside = input_w_ * channels_;
-  context.parallel_for(height_, 1 + (1 << 16) / (pitch + 1), [&](int64_t begin, int64_t end) {
+  parallel_near(context, height_, 1 + (1 << 16) / (pitch + 1), [&](int64_t begin, int64_t end) {
     for (int64_t y = begin; y < end; ++y) {
       T* row = frame + y * pitch;
       const int64_t source = y - top_;

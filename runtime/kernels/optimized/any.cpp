@@ -1,6 +1,7 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/reduced_block.h"
 #include "runtime/kernels/optimized/truth_kernels.h"
 
@@ -21,7 +22,7 @@ void any_out(Context& context, const Tensor& self, int64_t dim, bool keepdim, Te
   const int64_t count = self.size(-1);
   const auto* x = self.data<uint8_t>();
   auto* result = out.data<uint8_t>();
-  context.parallel_for(self.numel() / count, 1 + (1 << 17) / count,
+  parallel_near(context, self.numel() / count, 1 + (1 << 17) / count,
                        [&](int64_t begin, int64_t end) {
                          for (int64_t row = begin; row < end; ++row) {
                            result[row] = function(x + row * count, count) ? 1 : 0;

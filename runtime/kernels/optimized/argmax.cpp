@@ -4,6 +4,7 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/row_kernels.h"
 
 namespace etlab {
@@ -53,7 +54,7 @@ void find_extremes(Context& context, const Tensor& self, int64_t count, float* v
   const auto extremum = is_largest ? kernels.maximum : kernels.minimum;
   const float* x = self.data<float>();
   const int64_t grain = std::max<int64_t>((1 << 15) / count, 1);
-  context.parallel_for(self.numel() / count, grain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, self.numel() / count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const float* row = x + i * count;
       const float best = extremum(row, count);

@@ -6,6 +6,7 @@
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/frame.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/pool_window.h"
 
 namespace etlab {
@@ -44,7 +45,7 @@ void avg_pool2d_out(Context& context, const Tensor& self, IntList kernel, IntLis
   const int64_t worker_size = frame_size + flat + kOverrun;
   float* scratch = context.allocate<float>(worker_size * context.thread_count());
   const int64_t grain = 1 + (1 << 17) / (flat * shape.taps() + 1);
-  context.parallel_for(shape.batch, grain, [&](int64_t begin, int64_t end, int worker) {
+  parallel_near(context, shape.batch, grain, [&](int64_t begin, int64_t end, int worker) {
     float* padded = scratch + worker * worker_size;
     float* sums = padded + frame_size;
     std::fill(padded, sums, 0.0f);

@@ -7,6 +7,7 @@
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/gemm.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/row_kernels.h"
 #include "runtime/kernels/util/walk.h"
 
@@ -269,7 +270,7 @@ void attend_blockwise(Context& context, const char* who, const util::AttentionTe
   const BlockwiseAttention attention(context, g, memory);
   const int64_t grain =
       std::max<int64_t>(1, kSmallestPiece / std::max<int64_t>(attention.work(), 1));
-  context.parallel_for(attention.blocks(), grain,
+  parallel_near(context, attention.blocks(), grain,
                        [&](int64_t begin, int64_t end, int worker) {
                          for (int64_t i = begin; i < end; ++i) attention.run(i, worker);
                        });

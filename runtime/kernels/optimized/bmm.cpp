@@ -1,6 +1,7 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/matrix_product.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 namespace {
@@ -21,7 +22,7 @@ void multiply_batches(Context& context, const Tensor& self, const Tensor& mat2, 
   const int64_t scratch_size = gemm_worker_scratch_size(mat2.size(1), mat2.size(2));
   float* scratch = context.allocate<float>(scratch_size * context.thread_count());
   const int64_t size = out.size(1) * out.size(2);
-  context.parallel_for(out.size(0), 1, [&](int64_t begin, int64_t end, int worker) {
+  parallel_near(context, out.size(0), 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t i = begin; i < end; ++i) {
       const MatrixView a = view_of(self, i);
       const MatrixView b = view_of(mat2, i);

@@ -1,6 +1,7 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/truth_kernels.h"
 
 namespace etlab {
@@ -21,7 +22,7 @@ void compare_out(Context& context, const Tensor& self, const Scalar& other, Tens
   const float* x = self.data<float>();
   auto* result = out.data<uint8_t>();
   const auto number = other.to<float>();
-  context.parallel_for(self.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, self.numel(), kGrain, [&](int64_t begin, int64_t end) {
     function(x + begin, number, result + begin, end - begin);
   });
 }

@@ -5,6 +5,7 @@
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/frame_kernels.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 namespace {
@@ -58,7 +59,7 @@ void constant_pad_nd_out(Context& context, const Tensor& self, Padding pad, cons
   const int64_t input_size = plane.height * plane.width;
   const int64_t output_size = plane.rows * plane.pitch;
   const int64_t grain = 1 + (1 << 15) / output_size;
-  context.parallel_for(self.numel() / input_size, grain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, self.numel() / input_size, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       FramePlane one = plane;
       one.input = self.data<float>() + i * input_size;

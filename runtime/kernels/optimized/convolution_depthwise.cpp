@@ -3,6 +3,7 @@
 #include "runtime/kernels/optimized/convolution_shape.h"
 #include "runtime/kernels/optimized/frame.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 
@@ -21,8 +22,8 @@ void convolution_depthwise(Context& context, const ConvolutionShape& shape,
   float* scratch = context.allocate<float>(worker_size * context.thread_count());
   const int64_t outputs = shape.group_outputs();
   const int64_t grain = 1 + (1 << 19) / (outputs * flat * shape.taps() + 1);
-  context.parallel_for(
-      shape.batch * shape.groups, grain, [&](int64_t begin, int64_t end, int worker) {
+  parallel_near(
+      context, shape.batch * shape.groups, grain, [&](int64_t begin, int64_t end, int worker) {
         float* padded = scratch + worker * worker_size;
         float* sums = padded + frame_size;
         std::fill(padded, sums, 0.0f);

@@ -3,6 +3,7 @@
 #include "runtime/kernels/optimized/convolution_shape.h"
 #include "runtime/kernels/optimized/frame.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 
@@ -54,7 +55,7 @@ void convolution_by_gemm(Context& context, const ConvolutionShape& shape,
   const int64_t grain = 1 + (1 << 15) / (frame.plane_size() + 1);
   for (int64_t image = 0; image < shape.batch; ++image) {
     const float* input = data.input + image * shape.input_channels * shape.input_plane();
-    context.parallel_for(shape.input_channels, grain, [&](int64_t begin, int64_t end) {
+    parallel_near(context, shape.input_channels, grain, [&](int64_t begin, int64_t end) {
       for (int64_t channel = begin; channel < end; ++channel) {
         frame.fill(kernels, input + channel * shape.input_plane(), false,
                    frames + channel * frame.plane_size());

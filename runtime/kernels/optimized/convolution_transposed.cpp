@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/optimized/convolution_shape.h"
 #include "runtime/kernels/optimized/gemm.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/util/strided_copy.h"
 
 namespace etlab {
@@ -84,7 +85,7 @@ void convolution_transposed(Context& context, const ConvolutionShape& s,
       problem.a = weights + channel * s.taps() * problem.depth;
       gemm(context, problem, RowMajorOperand(input, s.input_plane()), scratch);
       float* out = data.out + (i * s.group_outputs() + first) * s.output_plane();
-      context.parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+      parallel_near(context, count, grain, [&](int64_t begin, int64_t end) {
         for (int64_t j = begin; j < end; ++j) {
           float* plane = out + j * s.output_plane();
           std::fill_n(plane, s.output_plane(), data.bias != nullptr ? data.bias[channel + j] : 0);

@@ -6,6 +6,7 @@
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/broadcast_loop.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 
@@ -30,7 +31,7 @@ void unary(Context& context, UnaryKernel kernel, const Tensor& self, Tensor& out
   float* y = out.data<float>();
   const auto function =
       ETLAB_FOR_INSTRUCTION_SET(elementwise_kernels).unary[static_cast<int>(kernel)];
-  context.parallel_for(self.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, self.numel(), kGrain, [&](int64_t begin, int64_t end) {
     function(x + begin, y + begin, end - begin, first, second);
   });
 }
@@ -63,7 +64,7 @@ void binary(Context& context, BinaryKernel kernel, const Tensor& a, const Tensor
   float* result = out.data<float>();
   const auto function =
       ETLAB_FOR_INSTRUCTION_SET(elementwise_kernels).binary[static_cast<int>(kernel)];
-  context.parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, out.numel(), kGrain, [&](int64_t begin, int64_t end) {
     loop.for_each_run(begin, end, [&](const auto& offsets, int64_t first, int64_t count) {
       function({left + offsets[0], right + offsets[1], loop.advances(0), loop.advances(1),
                 result + first, count, scale});

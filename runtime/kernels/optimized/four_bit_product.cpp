@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/optimized/cpu_features.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 
@@ -140,7 +141,7 @@ void four_bit_product(Context& context, const FourBitProduct& product,
   const int64_t grain =
       std::max(divide_up(kSmallestPiece, std::max<int64_t>(panel_bytes, 1)),
                weights.panels() / (kPiecesOfThread * context.thread_count()));
-  context.parallel_for(weights.panels(), grain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, weights.panels(), grain, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       int64_t row = 0;
       for (int64_t i = 0; i < tiles; ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 
@@ -113,7 +114,7 @@ void multiply_shared(Context& context, const Layout& layout, const Gemm& problem
   const int64_t tiles_at_most = row_tiles(layout, problem, 0).parts;
   const int64_t cuts = std::min(divide_up(wanted, layout.panels()), tiles_at_most);
   const int64_t pieces = layout.panels() * cuts;
-  context.parallel_for(pieces, is_parallel ? 1 : pieces, [&](int64_t begin, int64_t end) {
+  parallel_near(context, pieces, is_parallel ? 1 : pieces, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t panel = piece / cuts;
       const int64_t cut = piece % cuts;
@@ -158,7 +159,7 @@ GemmOperand::InPlace block_in_place(const Layout& layout, const GemmOperand& b, 
 
 void pack_all(Context& context, const Layout& layout, const GemmOperand& b, float* destination) {
   const int64_t blocks = layout.blocks.parts;
-  context.parallel_for(layout.panels() * blocks, 1, [&](int64_t begin, int64_t end) {
+  parallel_near(context, layout.panels() * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       pack_block(layout, b, i / blocks, i % blocks,
                  destination + layout.offset(i / blocks, i % blocks));
@@ -219,7 +220,7 @@ void gemm(Context& context, const Gemm& problem, const GemmOperand& b, float* sc
   const int workers = is_worth_threads(problem) ? context.thread_count() : 1;
   if (packs_by_worker(layout, workers)) {
     const int64_t size = layout.widest_block();
-    context.parallel_for(layout.panels(), workers > 1 ? 1 : layout.panels(),
+    parallel_near(context, layout.panels(), workers > 1 ? 1 : layout.panels(),
                          [&](int64_t begin, int64_t end, int worker) {
                            multiply_packing(layout, problem, b, begin, end,
                                             scratch + size * worker);
@@ -261,7 +262,7 @@ void gemm_transposed(Context& context, const Gemm& problem, const ColumnMajorOpe
   const int64_t work_of_column = std::max<int64_t>(problem.rows * problem.depth, 1);
   const int64_t grain = std::max<int64_t>(kSmallestParallelWork / 2 / work_of_column, 16);
   // Whole groups of four columns, so that each sum is formed alike for any number of threads.
-  context.parallel_for(divide_up(problem.columns, 4), divide_up(grain, 4),
+  parallel_near(context, divide_up(problem.columns, 4), divide_up(grain, 4),
                        [&](int64_t begin, int64_t end) {
                          const int64_t first = 4 * begin;
                          const int64_t columns = std::min(4 * end, problem.columns) - first;

@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/optimized/gemm_kernels.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 
@@ -141,7 +142,7 @@ void image_gemm(Context& context, const ImageGemm& problem, const ImageWeights& 
     const int64_t row_floats = std::max<int64_t>(problem.taps * problem.channels, 1);
     const int64_t at_least = divide_up(problem.rows * row_floats, kRowBlockFloats);
     const int64_t cuts = std::min(std::max(wanted, at_least), tiles);
-    context.parallel_for(cuts, is_parallel ? 1 : cuts, [&](int64_t first, int64_t last) {
+    parallel_near(context, cuts, is_parallel ? 1 : cuts, [&](int64_t first, int64_t last) {
       for (int64_t cut = first; cut < last; ++cut) {
         image_gemm_rows(problem, weights,
                         std::min(tiles * cut / cuts * max_rows, problem.rows),
@@ -152,7 +153,7 @@ void image_gemm(Context& context, const ImageGemm& problem, const ImageWeights& 
   }
   const int64_t cuts = std::min(divide_up(wanted, weights.panels()), tiles);
   const int64_t pieces = weights.panels() * cuts;
-  context.parallel_for(pieces, is_parallel ? 1 : pieces, [&](int64_t first, int64_t last) {
+  parallel_near(context, pieces, is_parallel ? 1 : pieces, [&](int64_t first, int64_t last) {
     for (int64_t piece = first; piece < last; ++piece) {
       const int64_t cut = piece % cuts;
       multiply_panel(problem, weights, piece / cuts,

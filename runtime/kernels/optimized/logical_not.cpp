@@ -1,6 +1,7 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/truth_kernels.h"
 
 namespace etlab {
@@ -18,7 +19,7 @@ void logical_not_out(Context& context, const Tensor& self, Tensor& out) {
   const auto function = ETLAB_FOR_INSTRUCTION_SET(truth_kernels).logical_not;
   const auto* x = self.data<uint8_t>();
   auto* result = out.data<uint8_t>();
-  context.parallel_for(self.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, self.numel(), kGrain, [&](int64_t begin, int64_t end) {
     function(x + begin, result + begin, end - begin);
   });
 }

@@ -5,6 +5,7 @@
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/frame.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/pool_window.h"
 
 namespace etlab {
@@ -71,7 +72,7 @@ void max_pool2d_with_indices_out(Context& context, const Tensor& self, IntList k
   float* scratch = context.allocate<float>(worker_size * context.thread_count());
   const int64_t grain = 1 + (1 << 17) / (flat * shape.taps() + 1);
   constexpr float kPadding = -std::numeric_limits<float>::infinity();
-  context.parallel_for(shape.batch, grain, [&](int64_t begin, int64_t end, int worker) {
+  parallel_near(context, shape.batch, grain, [&](int64_t begin, int64_t end, int worker) {
     float* padded = scratch + worker * worker_size;
     float* best = padded + frame_size;
     auto* steps = reinterpret_cast<int32_t*>(best + flat + kOverrun);

@@ -4,6 +4,7 @@
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/elementwise_kernels.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 namespace {
@@ -36,7 +37,7 @@ void batch_norm_out(Context& context, const Tensor& input, const Tensor* weight,
   const int64_t channels = input.size(1);
   const int64_t planes = input.size(0) * channels;
   const int64_t size = input.numel() / planes;
-  context.parallel_for(planes, 1 + (1 << 15) / size, [&](int64_t begin, int64_t end) {
+  parallel_near(context, planes, 1 + (1 << 15) / size, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
       const int64_t c = plane % channels;
       const double deviation = std::sqrt(static_cast<double>(variance.data<float>()[c]) + epsilon);

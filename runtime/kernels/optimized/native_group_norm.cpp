@@ -3,6 +3,7 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/row_kernels.h"
 
 namespace etlab {
@@ -44,7 +45,7 @@ void native_group_norm_out(Context& context, const Tensor& input, const Tensor* 
   const int64_t channels = C / group;
   const int64_t count = channels * HxW;
   const int64_t grain = std::max<int64_t>((1 << 14) / count, 1);
-  context.parallel_for(N * group, grain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, N * group, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const float* x = input.data<float>() + i * count;
       float* y = out.data<float>() + i * count;

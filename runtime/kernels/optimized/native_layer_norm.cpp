@@ -4,6 +4,7 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/row_kernels.h"
 
 namespace etlab {
@@ -45,7 +46,7 @@ void native_layer_norm_out(Context& context, const Tensor& input, Shape shape,
                          out.data<float>(),
                          count};
   const int64_t grain = std::max<int64_t>((1 << 14) / count, 1);
-  context.parallel_for(input.numel() / count, grain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, input.numel() / count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       LayerNormRow one = row;
       one.x += i * count;

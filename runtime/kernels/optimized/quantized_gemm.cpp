@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/optimized/cpu_features.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 
@@ -115,7 +116,7 @@ void for_each_part(Context& context, const QuantizedGemm& problem, const Quantiz
   const int64_t cuts =
       std::min(std::max(is_by_rows ? wanted : divide_up(wanted, panels), at_least), tiles);
   const int64_t pieces = is_by_rows ? cuts : cuts * panels;
-  context.parallel_for(pieces, is_parallel ? 1 : pieces, [&](int64_t first, int64_t last) {
+  parallel_near(context, pieces, is_parallel ? 1 : pieces, [&](int64_t first, int64_t last) {
     for (int64_t piece = first; piece < last; ++piece) {
       const int64_t cut = piece % cuts;
       const int64_t begin = std::min(tiles * cut / cuts * max_rows, problem.rows);

@@ -5,6 +5,7 @@
 
 #include "runtime/core/context.h"
 #include "runtime/core/tensor.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/row_kernels.h"
 
 namespace etlab {
@@ -32,12 +33,12 @@ void for_each_reduced(Context& context, const ReducedBlock& block, const Rows& r
   constexpr int64_t kColumns = 256;
   const int64_t count = std::max<int64_t>(block.count, 1);
   if (block.inner == 1) {
-    context.parallel_for(block.outer, std::max<int64_t>(kGrain / count, 1), rows);
+    parallel_near(context, block.outer, std::max<int64_t>(kGrain / count, 1), rows);
     return;
   }
   const int64_t parts = (block.inner + kColumns - 1) / kColumns;
   const int64_t work = count * std::min(block.inner, kColumns);
-  context.parallel_for(block.outer * parts, std::max<int64_t>(kGrain / work, 1),
+  parallel_near(context, block.outer * parts, std::max<int64_t>(kGrain / work, 1),
                        [&](int64_t begin, int64_t end) {
                          for (int64_t i = begin; i < end; ++i) {
                            const int64_t first = i % parts * kColumns;

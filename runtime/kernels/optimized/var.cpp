@@ -4,6 +4,7 @@
 #include "runtime/core/kernel.h"
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/reduced_block.h"
 
 namespace etlab {
@@ -37,7 +38,7 @@ void variance_of(Context& context, const Tensor& self, const Dims& dims, double 
   const float* x = self.data<float>();
   const double divisor = std::max(static_cast<double>(block.count) - correction, 0.0);
   const int64_t grain = std::max<int64_t>((1 << 14) / block.count, 1);
-  context.parallel_for(block.outer, grain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, block.outer, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const RowMoments moments = kernels.moments(x + i * block.count, block.count, 0.0);
       out.data<float>()[i] = static_cast<float>(moments.squares / divisor);

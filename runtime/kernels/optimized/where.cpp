@@ -4,6 +4,7 @@
 #include "runtime/kernels/optimized/arguments.h"
 #include "runtime/kernels/optimized/broadcast_loop.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/truth_kernels.h"
 #include "runtime/kernels/util/shapes.h"
 
@@ -29,7 +30,7 @@ void where_out(Context& context, const Tensor& condition, const Tensor& self, co
   const float* a = self.data<float>();
   const float* b = other.data<float>();
   float* result = out.data<float>();
-  context.parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_near(context, out.numel(), kGrain, [&](int64_t begin, int64_t end) {
     loop.for_each_run(begin, end, [&](const auto& offsets, int64_t first, int64_t count) {
       function({truths + offsets[0], a + offsets[1], b + offsets[2], loop.advances(0),
                 loop.advances(1), loop.advances(2), result + first, count});

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 
@@ -174,7 +175,7 @@ bool winograd_convolution(Context& context, const WinogradConvolution& problem,
   const Patches patches(problem, weights, context.thread_count());
   const int64_t scratch_floats = patches.scratch_floats(weights);
   std::atomic<bool> is_finite{true};
-  context.parallel_for(patches.blocks(), 1, [&](int64_t begin, int64_t end, int worker) {
+  parallel_near(context, patches.blocks(), 1, [&](int64_t begin, int64_t end, int worker) {
     float* nowhere = scratch + worker * scratch_floats;
     float* values = nowhere + divide_up(weights.columns(), kLineFloats) * kLineFloats;
     float* sums = values + patches.block * patches.positions * weights.channels();

@@ -4,6 +4,7 @@
 #include "backends/xnnpack/runtime/operator.h"
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/gemm.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 namespace {
@@ -60,8 +61,9 @@ class BatchMatrixMultiply : public Operator {
       return;
     }
     const int64_t work = rows_ * columns_ * depth_;
-    run.context.parallel_for(
-        batch, 1 + (1 << 18) / (work + 1), [&](int64_t begin, int64_t end, int worker) {
+    parallel_near(
+        run.context, batch, 1 + (1 << 18) / (work + 1),
+        [&](int64_t begin, int64_t end, int worker) {
           for (int64_t i = begin; i < end; ++i) {
             const Gemm problem = problem_of(a, out, i);
             const float* right = b + matrices_[static_cast<size_t>(i)].second;

@@ -7,6 +7,7 @@
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/gemm_kernels.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/quantized_kernels.h"
 
 namespace etlab {
@@ -161,8 +162,9 @@ void BoxCopy::run(Context& context, const uint8_t* source, uint8_t* target) cons
   const int64_t plane = sizes_[0] * sizes_[1];
   constexpr int64_t kRowBlock = 1024;
   const int64_t parts = planes_ == 1 ? (sizes_[1] + kRowBlock - 1) / kRowBlock : 1;
-  context.parallel_for(
-      planes_ * parts, 1 + (1 << 15) * parts / (plane + 1), [&](int64_t begin, int64_t end) {
+  parallel_near(
+      context, planes_ * parts, 1 + (1 << 15) * parts / (plane + 1),
+      [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           int64_t rest = i / parts;
           int64_t from = 0;

@@ -6,6 +6,7 @@
 #include "backends/xnnpack/runtime/operators/row_quantization.h"
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/quantized_kernels.h"
 
 namespace etlab {
@@ -27,7 +28,7 @@ class ElementConversion : public Operator {
   void run(const RunContext& run) override {
     const Operand& from = run.values[from_];
     const Operand& to = run.values[to_];
-    run.context.parallel_for(from.shape.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    parallel_near(run.context, from.shape.numel(), kGrain, [&](int64_t begin, int64_t end) {
       function_(from.data, to.data, begin, end - begin);
     });
   }
@@ -75,7 +76,7 @@ class RowConversion : public Operator {
     auto* to = run.values[to_].as<int8_t>();
     RowQuantization* rows = run.values[to_].rows;
     if (count_ == 0) return;
-    run.context.parallel_for(rows_, 1 + kGrain / count_, [&](int64_t begin, int64_t end) {
+    parallel_near(run.context, rows_, 1 + kGrain / count_, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         rows[i] = quantize_row(from + i * count_, to + i * count_, count_);
       }

@@ -5,6 +5,7 @@
 #include "runtime/core/checked.h"
 #include "runtime/kernels/optimized/image_gemm.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 namespace {
@@ -44,8 +45,7 @@ class Depthwise : public Operator {
     float* out = run.values[node_.out].as<float>();
     const int64_t bands = (sizes_.output_h + kBandRows - 1) / kBandRows;
     const int64_t work = kBandRows * sizes_.output_w * node_.window.taps() * node_.outputs();
-    run.context.parallel_for(
-        sizes_.batch * bands, 1 + (1 << 17) / (work + 1),
+    parallel_near(run.context, sizes_.batch * bands, 1 + (1 << 17) / (work + 1),
         [&](int64_t begin, int64_t end, int worker) {
           for (int64_t i = begin; i < end; ++i) {
             const int64_t y = i % bands * kBandRows;

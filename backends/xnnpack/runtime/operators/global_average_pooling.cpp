@@ -3,6 +3,7 @@
 #include "backends/xnnpack/runtime/window.h"
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/row_kernels.h"
 
 namespace etlab {
@@ -32,8 +33,9 @@ class GlobalAveragePooling : public Operator {
     float* out = run.values[out_].as<float>();
     const auto count = static_cast<float>(pixels_);
     const int64_t parts = (channels_ + kColumns - 1) / kColumns;
-    run.context.parallel_for(
-        images_ * parts, 1 + (1 << 15) / (pixels_ * kColumns + 1), [&](int64_t begin, int64_t end) {
+    parallel_near(
+        run.context, images_ * parts, 1 + (1 << 15) / (pixels_ * kColumns + 1),
+        [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             const int64_t first = i % parts * kColumns;
             const int64_t columns = std::min(kColumns, channels_ - first);

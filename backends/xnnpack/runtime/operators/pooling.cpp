@@ -6,6 +6,7 @@
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/image_kernels.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 namespace {
@@ -33,8 +34,9 @@ class Pooling : public Operator {
     float* out = run.values[out_].as<float>();
     const int64_t pixels = sizes_.output_pixels();
     const int64_t work = window_.taps() * sizes_.channels;
-    run.context.parallel_for(
-        sizes_.batch * pixels, 1 + (1 << 14) / (work + 1), [&](int64_t begin, int64_t end) {
+    parallel_near(
+        run.context, sizes_.batch * pixels, 1 + (1 << 14) / (work + 1),
+        [&](int64_t begin, int64_t end) {
           const float* image = in + begin / pixels * sizes_.input_pixels() * sizes_.channels;
           int64_t pixel = begin % pixels;
           for (int64_t i = begin; i < end; ++i) {
@@ -138,7 +140,7 @@ class ArgMaxPooling : public Operator {
     auto* index = run.values[index_].as<int32_t>();
     const int64_t pixels = sizes_.output_pixels();
     const int64_t channels = sizes_.channels;
-    run.context.parallel_for(sizes_.batch * pixels, 64, [&](int64_t begin, int64_t end) {
+    parallel_near(run.context, sizes_.batch * pixels, 64, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const float* image = in + i / pixels * sizes_.input_pixels() * channels;
         const int32_t* offsets = offsets_.data() + i % pixels * window_.taps();

@@ -3,6 +3,7 @@
 #include "backends/xnnpack/runtime/operators/integer_weights.h"
 #include "backends/xnnpack/runtime/operators/quantized_parts.h"
 #include "runtime/core/error.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 namespace {
@@ -61,8 +62,7 @@ class QuantizedDepthwiseConvolution : public Operator {
     int8_t* out = run.values[node_.out].as<int8_t>();
     const int64_t pairs = (sizes_.output_h + 1) / 2;
     const int64_t work = 2 * node_.window.taps() * node_.outputs() * sizes_.output_w;
-    run.context.parallel_for(
-        sizes_.batch * pairs, 1 + (1 << 18) / (work + 1),
+    parallel_near(run.context, sizes_.batch * pairs, 1 + (1 << 18) / (work + 1),
         [&](int64_t begin, int64_t end, int worker) {
           uint8_t* scratch = run.scratch + static_cast<size_t>(worker) * worker_bytes();
           for (int64_t i = begin; i < end; ++i) {

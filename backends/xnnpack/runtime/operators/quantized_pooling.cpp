@@ -7,6 +7,7 @@
 #include "backends/xnnpack/runtime/operators/same_type.h"
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/quantized_kernels.h"
 
 namespace etlab {
@@ -32,8 +33,8 @@ class QuantizedMaxPooling : public Operator {
     const int64_t pixels = sizes_.output_pixels();
     const int64_t channels = sizes_.channels;
     const QuantizedKernels& kernels = ETLAB_FOR_INSTRUCTION_SET(quantized_kernels);
-    run.context.parallel_for(
-        sizes_.batch * pixels, 1 + (1 << 14) / (window_.taps() * channels + 1),
+    parallel_near(
+        run.context, sizes_.batch * pixels, 1 + (1 << 14) / (window_.taps() * channels + 1),
         [&](int64_t begin, int64_t end) {
           const int8_t* rows[kMostRows];
           for (int64_t i = begin; i < end; ++i) {

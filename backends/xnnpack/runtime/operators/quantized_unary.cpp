@@ -6,6 +6,7 @@
 #include "backends/xnnpack/runtime/operators/quantized_elementwise.h"
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/quantized_kernels.h"
 
 namespace etlab {
@@ -27,7 +28,7 @@ class Lookup : public Operator {
     const LookUp fast = fast_look_up();
     const LookUp look_up =
         fast != nullptr ? fast : ETLAB_FOR_INSTRUCTION_SET(quantized_kernels).look_up;
-    run.context.parallel_for(run.values[in_].shape.numel(), 1 << 15,
+    parallel_near(run.context, run.values[in_].shape.numel(), 1 << 15,
                              [&](int64_t begin, int64_t end) {
                                look_up(in + begin, out + begin, end - begin, table_.data());
                              });
@@ -121,8 +122,8 @@ class IntegerClamp : public Operator {
   void run(const RunContext& run) override {
     const int8_t* in = run.values[in_].as<int8_t>();
     int8_t* out = run.values[out_].as<int8_t>();
-    run.context.parallel_for(
-        run.values[in_].shape.numel(), 1 << 16, [&](int64_t begin, int64_t end) {
+    parallel_near(
+        run.context, run.values[in_].shape.numel(), 1 << 16, [&](int64_t begin, int64_t end) {
           ETLAB_FOR_INSTRUCTION_SET(quantized_kernels)
               .clamp(in + begin, out + begin, end - begin, static_cast<int8_t>(limits_.lower),
                      static_cast<int8_t>(limits_.upper));

@@ -5,6 +5,7 @@
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/image_kernels.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 namespace {
@@ -75,8 +76,9 @@ class ResizeBilinear : public Operator {
     const int64_t pitch = in[2] * channels;
     const T* input = run.values[in_].as<T>();
     T* out = run.values[out_].as<T>();
-    run.context.parallel_for(
-        in[0] * height_, 1 + (1 << 14) / (width_ * channels + 1), [&](int64_t begin, int64_t end) {
+    parallel_near(
+        run.context, in[0] * height_, 1 + (1 << 14) / (width_ * channels + 1),
+        [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             const T* image = input + i / height_ * in[1] * pitch;
             const Neighbours& y = rows_[static_cast<size_t>(i % height_)];

@@ -5,6 +5,7 @@
 
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/quantized_kernels.h"
 
 namespace etlab {
@@ -32,7 +33,7 @@ class Requantization : public Operator {
   void run(const RunContext& run) override {
     const auto* from = run.values[from_].as<int8_t>();
     auto* to = run.values[to_].as<int8_t>();
-    run.context.parallel_for(run.values[from_].shape.numel(), 1 << 15,
+    parallel_near(run.context, run.values[from_].shape.numel(), 1 << 15,
                              [&](int64_t begin, int64_t end) {
                                for (int64_t i = begin; i < end; ++i) to[i] = table_[from[i] + 128];
                              });

@@ -5,6 +5,7 @@
 #include "backends/xnnpack/runtime/operators/box_copy.h"
 #include "backends/xnnpack/runtime/operators/same_type.h"
 #include "runtime/core/error.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 namespace {
@@ -84,7 +85,7 @@ class Pad : public Operator {
   void run(const RunContext& run) override {
     uint8_t* out = run.values[out_].data;
     const int64_t count = run.values[out_].shape.numel();
-    run.context.parallel_for(count, 1 << 16, [&](int64_t begin, int64_t end) {
+    parallel_near(run.context, count, 1 << 16, [&](int64_t begin, int64_t end) {
       if (element_size_ == 4) {
         auto* numbers = reinterpret_cast<uint32_t*>(out);
         std::fill(numbers + begin, numbers + end, border_.pattern);

@@ -1,6 +1,7 @@
 #include "backends/xnnpack/runtime/operator.h"
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 #include "runtime/kernels/optimized/row_kernels.h"
 
 namespace etlab {
@@ -24,7 +25,7 @@ class Softmax : public Operator {
     const RowKernels& kernels = ETLAB_FOR_INSTRUCTION_SET(row_kernels);
     const float* in = run.values[in_].as<float>();
     float* out = run.values[out_].as<float>();
-    run.context.parallel_for(shape.numel() / count, 1 + (1 << 13) / count,
+    parallel_near(run.context, shape.numel() / count, 1 + (1 << 13) / count,
                              [&](int64_t begin, int64_t end) {
                                for (int64_t i = begin; i < end; ++i) {
                                  kernels.softmax(in + i * count, out + i * count, count);

@@ -6,6 +6,7 @@
 #include "runtime/core/error.h"
 #include "runtime/kernels/optimized/elementwise_kernels.h"
 #include "runtime/kernels/optimized/instruction_set.h"
+#include "runtime/kernels/optimized/parallel_near.h"
 
 namespace etlab {
 namespace {
@@ -68,8 +69,8 @@ class Unary : public Operator {
     const ElementwiseKernels& kernels = ETLAB_FOR_INSTRUCTION_SET(elementwise_kernels);
     const float* in = run.values[in_].as<float>();
     float* out = run.values[out_].as<float>();
-    run.context.parallel_for(
-        run.values[in_].shape.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    parallel_near(
+        run.context, run.values[in_].shape.numel(), kGrain, [&](int64_t begin, int64_t end) {
           if (function_.is_vectorized) {
             kernels.unary[static_cast<size_t>(function_.kernel)](
                 in + begin, out + begin, end - begin, function_.first, function_.second);
