@@ -125,20 +125,24 @@ def compare_eager(exported: LlmExport, runner_prompts: list[str]) -> None:
     scales = model.embedding.scales
     noise = torch.randn(scales.shape, generator=torch.Generator().manual_seed(0))
     counts: dict[str, list[int]] = {"ours": [], "torchao with noise": []}
+    shares = dict.fromkeys(counts, 0.0)
     for text in runner_prompts:
         prompt = runner.encode(text)
         given = runner.generate(prompt, max_new_tokens=TOKENS, ignore_eos=True).tokens
         words = torch.tensor([[*prompt, *given[:-1]]])
         model.embedding.scales = scales
         wanted = next_tokens(model, words, len(prompt))
-        counts["ours"].append(common(given, wanted))
         model.embedding.scales = scales * (1 + 1e-7 * noise)
-        counts["torchao with noise"].append(common(next_tokens(model, words, len(prompt)), wanted))
+        noisy = next_tokens(model, words, len(prompt))
+        for name, other in (("ours", given), ("torchao with noise", noisy)):
+            counts[name].append(common(other, wanted))
+            same = sum(a == b for a, b in zip(other, wanted, strict=True))
+            shares[name] += same / TOKENS / len(runner_prompts)
     for name, found in counts.items():
-        same = sum(count == TOKENS for count in found)
+        whole = sum(count == TOKENS for count in found)
         print(
-            f"8da4w: {name}: {same} of {len(found)} texts of {TOKENS} tokens are torchao's in"
-            f" eager; tokens before the first other one: {found}"
+            f"8da4w: {name}: {shares[name]:.1%} of the tokens, {whole} of {len(found)} whole texts"
+            f" of {TOKENS} are torchao's in eager; tokens before the first other one: {found}"
         )
 
 

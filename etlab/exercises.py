@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from etlab.numerics import ParityReport
+
+
+    from etlab.llm.export_llm.result import LlmExport
     from etlab.run import ExportRun
     from etlab.sweeping import Sweep, SweepRow
 
@@ -171,4 +174,16 @@ def delegates_the_later_layers(model: Any, inputs: Any, partitioner: Any) -> Non
     answer(
         (not any(call.part for call in first), "calls of the first layer are delegated"),
         (taken == wanted, f"nothing is delegated of layers {missing}"),
+
+
+def smaller_cache(exported: "LlmExport", tokenizer: Any, *, megabytes: float) -> None:
+    """The exercise on language models: a smaller cache, and an answer that is still right."""
+    from etlab.llm import Runner
+
+    runner = Runner(exported, tokenizer)
+    written = runner.generate("The capital of France is", max_new_tokens=4).text
+    size = exported.cache_bytes / 1e6
+    answer(
+        (size < megabytes, f"the cache takes {size:.1f} MB, more than {megabytes:g} MB"),
+        ("Paris" in written, f"the model writes {written!r}"),
     )

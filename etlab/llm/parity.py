@@ -201,7 +201,7 @@ def _compare(
         return str(token) if tokenizer is None else tokenizer.decode([token], keep_special=True)
 
     target, own = expected.log_softmax(-1), got.log_softmax(-1)
-    kl = (target.exp() * (target - own)).sum(-1)
+    kl = (target.exp() * (target - own)).sum(-1).clamp(min=0)  # rounding may go below
     difference = (expected - got).abs().amax(-1)
     best, five = expected.topk(_TOP).indices, got.topk(_TOP).indices
     shared = (best[:, :, None] == five[:, None, :]).sum((1, 2))

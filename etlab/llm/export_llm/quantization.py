@@ -1,6 +1,7 @@
 """What `quantization` of a configuration does to a model."""
 
 import warnings
+from typing import Any
 
 from torch import nn
 
@@ -54,6 +55,19 @@ def quantize_model(config: LlmConfig, model: nn.Module, checkpoint: Checkpoint) 
         embedding_group_size=embedding_size,
     )
     quantize_module(model, scheme)
+    if bits == 4 and size is not None and config.backend.xnnpack.enabled:
+        _round_scales(model)
+
+
+def _round_scales(model: nn.Module) -> None:
+    """Give 4-bit layers the scales that XNNPACK's files hold, bfloat16.
+
+    The program is the same without; but the module in eager is then what the program computes.
+    """
+    for module in model.modules():
+        weight: Any = getattr(module, "weight", None)
+        if isinstance(module, nn.Linear) and hasattr(weight, "qdata"):
+            weight.scale = weight.scale.bfloat16().to(weight.scale.dtype)
 
 
 def _warn_of_parts(model: nn.Module, size: int | None) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from etlab.llm.architecture import Architecture
 from etlab.llm.export_llm.config import LlmConfig
@@ -26,6 +26,12 @@ class LlmExport:
     config: LlmConfig
     architecture: Architecture
     run: "ExportRun"
+
+    @property
+    def cache_bytes(self) -> int:
+        """Size of the cache of keys and values, for a whole context."""
+        model: Any = self.run.model
+        return sum(one.nbytes for name, one in model.named_buffers() if ".store." in name)
 
     def __fspath__(self) -> str:
         """The path of the program."""
