@@ -4,10 +4,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from etlab.numerics import ParityReport
-
-
     from etlab.llm.export_llm.result import LlmExport
+    from etlab.numerics import ParityReport
     from etlab.run import ExportRun
     from etlab.sweeping import Sweep, SweepRow
 
@@ -174,6 +172,7 @@ def delegates_the_later_layers(model: Any, inputs: Any, partitioner: Any) -> Non
     answer(
         (not any(call.part for call in first), "calls of the first layer are delegated"),
         (taken == wanted, f"nothing is delegated of layers {missing}"),
+    )
 
 
 def smaller_cache(exported: "LlmExport", tokenizer: Any, *, megabytes: float) -> None:
