@@ -7,7 +7,7 @@ import { decode } from "./wire.js";
 /** @typedef {import("./tree.js").Tree} Tree */
 /** @typedef {import("./layout.js").Scene} Scene */
 
-const FAR = 1500; // nodes from which a layout may hold up the page
+const FAR = 3000; // nodes from which a layout may hold up the page
 
 /**
  * @param {Tree} tree
