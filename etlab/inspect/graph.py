@@ -35,7 +35,8 @@ class GraphNode:
         nbytes: of all its results; None when symbolic.
         backend: who runs it when it is delegated; empty otherwise.
         part: the delegate or body of control flow that it stands in; empty outside.
-        origins: names of the nodes of the exported graph that it came from: what joins the stages.
+        origins: names of the nodes of the exported graph that it came from, "quantized/<name>" for
+            nodes that a quantizer added: what joins the stages.
         group: number of the group it stands in.
         file: full path of the source file.
     """

@@ -190,7 +190,12 @@ def _step(one: GraphData, other: GraphData) -> str:
 
 
 def _links(graphs: Sequence[GraphData]) -> tuple[tuple[int, ...], ...]:
-    """Families by shared origins: nodes with an origin in common, directly or over others."""
+    """Families by shared origins: nodes with an origin in common, directly or over others.
+
+    A node's last origin is its own; those before were merged into it. They join its family where
+    nothing else of them is left in the graph: two operators of which a part was computed once are
+    still two.
+    """
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -200,18 +205,19 @@ def _links(graphs: Sequence[GraphData]) -> tuple[tuple[int, ...], ...]:
         return name
 
     for graph in graphs:
-        for node in graph.nodes:
-            if node.kind in HIDDEN or not node.origins:
-                continue
-            first = root(node.origins[0])
-            for other in node.origins[1:]:
-                parent[root(other)] = first
+        known_nodes = [node for node in graph.nodes if node.kind not in HIDDEN and node.origins]
+        owners = {node.origins[-1] for node in known_nodes}
+        for node in known_nodes:
+            own = root(node.origins[-1])
+            for other in node.origins[:-1]:
+                if other not in owners:
+                    parent[root(other)] = own
     numbers: dict[Any, int] = {}
     known = [
         [
             -1
             if node.kind in HIDDEN or not node.origins
-            else numbers.setdefault(root(node.origins[0]), len(numbers))
+            else numbers.setdefault(root(node.origins[-1]), len(numbers))
             for node in graph.nodes
         ]
         for graph in graphs

@@ -1,6 +1,7 @@
 """The graph of one stage of a run."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -17,6 +18,8 @@ def stage_graph(
 ) -> GraphData:
     """The graph of one stage; `origins` of all stages name nodes of stage "aten".
 
+    What a quantizer added came from no such node: it is `quantized/<its name there>` in all stages.
+
     Args:
         stages: the forms of a model by stage name.
         stage: which one.
@@ -31,6 +34,14 @@ def stage_graph(
         raw = eager_graph(read_graph(stages["aten"]), held)
     elif isinstance(held, ExportedProgram):
         raw = read_graph(held, origins={name: name for name in _exported_names(stages)})
+        added = _added(stages) if stage == "quantized" else {}
+        nodes = [
+            node
+            if node.origins or node.name not in added
+            else replace(node, origins=(added[node.name],))
+            for node in raw.nodes
+        ]
+        raw = replace(raw, nodes=nodes)
     elif stage == "program":
         raw = _program(stages, method)
     else:
@@ -46,7 +57,21 @@ def exported_origins(stages: Mapping[str, Any]) -> dict[str, str]:
     """Node of the graph that was lowered, to the node of stage "aten" that it came from."""
     source: ExportedProgram = stages["quantized"] if "quantized" in stages else stages["aten"]
     known = _exported_names(stages)
-    return {name: origin for name, origin in origins_of(source.graph).items() if origin in known}
+    own = {name: origin for name, origin in origins_of(source.graph).items() if origin in known}
+    return {**_added(stages), **own}
+
+
+def _added(stages: Mapping[str, Any]) -> dict[str, str]:
+    """What the quantizer added: name in stage "quantized" to its name as an origin."""
+    if "quantized" not in stages:
+        return {}
+    graph, known = stages["quantized"].graph, _exported_names(stages)
+    calls = {node.name for node in graph.nodes if node.op == "call_function"}
+    return {
+        name: f"quantized/{name}"
+        for name, origin in origins_of(graph).items()
+        if name in calls and origin not in known
+    }
 
 
 def _program(stages: Mapping[str, Any], method: str) -> RawGraph:

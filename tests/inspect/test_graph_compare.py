@@ -105,6 +105,34 @@ def test_what_a_quantizer_adds_is_the_same_in_every_later_stage():
         assert (found["added"], found["removed"], found["changed"]) == (0, 0, 0)
 
 
+def test_what_lowering_makes_of_a_dynamic_quantizer_is_joined_to_it():
+    torch.manual_seed(0)
+
+    class Heads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.query, self.key = nn.Linear(64, 32), nn.Linear(64, 32)
+
+        def forward(self, x):
+            return torch.tanh(self.query(x) * self.key(x))
+
+    run = etlab.export(
+        Heads().eval(),
+        (torch.randn(3, 64),),
+        quantizer="8da8w",
+        partitioner="xnnpack",
+        name="heads",
+    )
+    compared = etlab.compare(run, stages=("quantized", "edge", "delegated"))
+    for step, found in compared.counts.items():
+        assert found["added"] == 0, step
+    left = [row.operators for row in compared.rows if row.status == "removed"]
+    # The inner tensors of quantized weights are plain parameters afterwards.
+    assert set(left) <= {"export::access_subclass_inner_tensor"}
+    made = next(row for row in compared.rows if row.before.startswith("choose_qparams_affine"))
+    assert "clamp" in made.operators
+
+
 def test_passes_of_a_method_that_there_is_not_are_refused(run):
     with pytest.raises(NotFoundError, match="no method 'fwd'; there are: forward"):
         run.passes("fwd")

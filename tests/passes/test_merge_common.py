@@ -67,3 +67,9 @@ def test_a_branch_is_merged_on_its_own():
     edge, _ = _run(function, seeded(3))
     assert _count(edge, aten.exp.default) == 1
     assert sum(_count(body, aten.exp.default) for body in edge.submodules.values()) == 1
+
+
+def test_what_stays_remembers_what_was_merged_into_it():
+    edge, _ = _run(lambda x: x.exp() + (x.exp() - x.exp()), seeded(3))
+    (kept,) = [node for node in edge.graph.nodes if node.target == aten.exp.default]
+    assert (kept.meta["from_node"], kept.meta["merged_from"]) == ("exp", ("exp_1", "exp_2"))

@@ -16,7 +16,7 @@ class MergeCommon(Pass):
     """Replace a call by an earlier one of the same operator on the same arguments.
 
     Before: `a = exp(x); b = exp(x); return a + b`
-    After: `a = exp(x); return a + a`
+    After: `a = exp(x); return a + a`, and `a` remembers that it is `b`, too (`merged_from`)
 
     Random numbers are never merged, nor are two results that are both returned: the caller may
     write into one of them. A body of control flow is searched on its own.
@@ -32,6 +32,7 @@ class MergeCommon(Pass):
             earlier = first.setdefault((node.target, _key(node.args), _key(node.kwargs)), node)
             if earlier is node or (_is_returned(earlier) and _is_returned(node)):
                 continue
+            _remember(earlier, node)
             replace(node, earlier)
             changed = True
         for body in graph.submodules.values():
@@ -51,6 +52,18 @@ def _is_mergeable(node: fx.Node) -> bool:
         and torch.Tag.nondeterministic_seeded not in target.tags
         and not target._schema.is_mutable
     )
+
+
+def _remember(earlier: fx.Node, node: fx.Node) -> None:
+    """Note on the node that stays where the other one came from."""
+    own = earlier.meta.get("from_node", earlier.name)
+    known = dict.fromkeys(earlier.meta.get("merged_from", ()))
+    known |= dict.fromkeys(
+        (*node.meta.get("merged_from", ()), node.meta.get("from_node", node.name))
+    )
+    known.pop(own, None)
+    if known:
+        earlier.meta = {**earlier.meta, "merged_from": tuple(known)}
 
 
 def _is_returned(node: fx.Node) -> bool:
