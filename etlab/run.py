@@ -287,17 +287,9 @@ class ExportRun:
         Raises:
             EtlabError: the native runtime refuses or fails.
         """
-        from etlab.inspect.delegation_reader import delegation_report
-        from etlab.inspect.of_run import seconds_of_run
+        from etlab.inspect.of_run import delegation_of_run
 
-        seconds = seconds_of_run(self, method, inputs, runs=runs) if runs else None
-        return delegation_report(
-            self.delegated.edge_graph(method),
-            model=self.name,
-            partitioner=self.partitioner,
-            seconds=seconds,
-            runs=runs,
-        )
+        return delegation_of_run(self, inputs, method, runs=runs)
 
     def profile(
         self,

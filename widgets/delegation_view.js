@@ -3,7 +3,7 @@
 import { drawCoverage } from "./delegation/coverage.js";
 import { element } from "./view/dom.js";
 import { counted, formatBytes, formatFlops, formatSeconds } from "./view/format.js";
-import { showView } from "./view/host.js";
+import { button, showView } from "./view/host.js";
 import { makeChart, svgElement } from "./view/svg.js";
 import { makeTable } from "./view/table.js";
 import { makeTabs } from "./view/tabs.js";
@@ -129,6 +129,13 @@ function build(host) {
     content.operators,
     (place) => calls.filter((call) => call[1] === content.operators[place][0]),
   );
+  addTable(
+    "modules",
+    "Modules",
+    [{ label: "module" }, { label: "operators that stayed" }, count("calls"), count("stayed")],
+    content.modules,
+    (place) => calls.filter((call) => (call[2] || "(top)") === content.modules[place][0]),
+  );
   const isFirst = !host.kept.tab;
   const tabbed = makeTabs("Tables", tabs, host.kept);
   const detail = makeTable({
@@ -147,8 +154,28 @@ function build(host) {
     key: (row) => row[NODE],
     onSelect: (_, isMore, row) => choose([row], isMore),
   });
+  const measureButton = button("measure time", "Run natively and show who takes how much of the time (t)");
+  const problem = element("div", { class: "etlab-view-note", role: "alert", hidden: "" });
+  /** @param {string} text */
+  const complain = (text) => {
+    problem.hidden = !text;
+    problem.textContent = text;
+  };
+  const showWork = () => {
+    measureButton.disabled = Boolean(host.model.get("working"));
+    complain(host.model.get("problem") ?? "");
+    if (host.model.get("working")) host.say("measuring …");
+  };
+  const measure = () => {
+    if (!measureButton.disabled) host.ask({ type: "measure" }).catch((error) => complain(error.message));
+  };
+  measureButton.addEventListener("click", measure);
+  host.model.on("change:working", showWork);
+  host.model.on("change:problem", showWork);
+  if (!content.runs) host.tools.append(measureButton);
+  showWork();
   const title = element("div", { class: "etlab-delegation-title" }, [content.title]);
-  host.body.append(title, chart.root, tabbed.root, detail.root);
+  host.body.append(title, problem, chart.root, tabbed.root, detail.root);
   content.backends.forEach((/** @type {string} */ name, /** @type {number} */ k) => {
     const swatch = element("span", { class: `etlab-view-swatch${name === OWN ? " etlab-delegation-own" : ""}`, "aria-hidden": "true" });
     if (name !== OWN) swatch.style.background = content.colours[k];
@@ -178,8 +205,14 @@ function build(host) {
       d: () => tabbed.show("parts"),
       b: () => tabbed.show("borders"),
       o: () => tabbed.show("operators"),
+      m: () => tabbed.show("modules"),
+      t: measure,
     },
-    close: chart.close,
+    close() {
+      host.model.off("change:working", showWork);
+      host.model.off("change:problem", showWork);
+      chart.close();
+    },
   };
 }
 
@@ -205,7 +238,8 @@ function render(place) {
       ["Tab, Enter, Space", "walk the bars; select who computes"],
       ["↑ ↓, Enter", "walk a table; select"],
       ["Shift", "add to the selection"],
-      ["r, d, b, o", "reasons, delegates, borders, operators"],
+      ["r, d, b, o, m", "reasons, delegates, borders, operators, modules"],
+      ["t", "measure time"],
     ],
     build,
   });

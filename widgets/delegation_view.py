@@ -1,19 +1,21 @@
 """`DelegationView`: who computes what, why calls stayed, and what the borders cost."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from etlab import display
 from etlab.inspect.delegation import OWN_KERNELS, DelegationReport, summary
-from etlab.inspect.delegation_picture import draw_svg
 from etlab.widgets._data_view import DataView, view_files
+from etlab.widgets._job import Working
 
 
-class DelegationView(DataView):
+class DelegationView(Working, DataView):
     """A delegation report in a cell.
 
     Bars say who computes how many of the calls, bytes and FLOPs, and how much of the time where
-    the report was measured (`run.delegation(runs=5)`); tables say why calls stayed with our own
-    kernels and what would help, what every delegate holds, and which tensors cross its border.
+    the report was measured (`run.delegation(runs=5)`, `view.measure()`); tables say why calls
+    stayed with our own kernels and what would help, what every delegate holds, and which tensors
+    cross its border.
 
     `view.selection` holds names of nodes, which a `GraphView` of the delegated graph takes.
     """
@@ -82,6 +84,9 @@ class DelegationView(DataView):
                 ]
                 for one in report.borders
             ],
+            "modules": [
+                [one.module, one.operators, one.calls, one.stayed] for one in report.by_module
+            ],
             "operators": [
                 [
                     one.operator,
@@ -103,6 +108,17 @@ class DelegationView(DataView):
     def _names(self) -> frozenset[str]:
         return frozenset(call.node for call in self.report.calls)
 
-    def to_svg(self) -> str:
-        """The picture of the report."""
-        return draw_svg(self.report)
+    def measure(self, runs: int = 5) -> None:
+        """Show the report with the times of so many native runs.
+
+        Raises:
+            InvalidArgumentError: the report was made without its run.
+            EtlabError: the native runtime refuses or fails.
+        """
+        self.report = self.report.measured(runs)
+
+    def _reply(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        if question["type"] != "measure":
+            return super()._reply(question)
+        self.start(self.measure)
+        return {}

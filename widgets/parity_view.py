@@ -10,7 +10,6 @@ import traitlets
 from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.numerics import ParityReport
 from etlab.numerics import metric as metric_of
-from etlab.numerics.depth_plot import draw_depth
 from etlab.run import ExportRun
 from etlab.widgets._data_view import DataView, view_files
 from etlab.widgets._job import Working
@@ -204,7 +203,7 @@ class ParityView(Working, DataView):
     def to_svg(self) -> str:
         """The metric along the depth of the model."""
         layers = self.report.layers
-        return draw_depth(() if layers is None else layers.rows, self.metric or "sqnr_db")
+        return "" if layers is None else layers.to_svg(self.metric)
 
 
 def _parity_defaults() -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Who computes what: the calls that backends took, those that stayed and why, and the borders."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
+from etlab.errors import InvalidArgumentError
 from etlab.inspect.table import Table
 
 if TYPE_CHECKING:
@@ -194,6 +195,9 @@ class DelegationReport:
     parts: tuple[DelegatedPart, ...]
     borders: Table[Border]
     runs: int = 0
+    _measure: "Callable[..., DelegationReport] | None" = field(
+        default=None, repr=False, compare=False
+    )
 
     @property
     def delegated_calls(self) -> int:
@@ -303,6 +307,23 @@ class DelegationReport:
         from etlab.inspect.why import why
 
         return why(self, subject)
+
+    def measured(self, runs: int = 5) -> "DelegationReport":
+        """The same report with the times of so many native runs.
+
+        Raises:
+            InvalidArgumentError: it was made without its run.
+            EtlabError: the native runtime refuses or fails.
+        """
+        if self._measure is None:
+            raise InvalidArgumentError("this report was made without its run: use run.delegation()")
+        return self._measure(runs=runs)
+
+    def to_svg(self) -> str:
+        """Who computes what as bars, and the calls in order."""
+        from etlab.inspect.delegation_picture import draw_svg
+
+        return draw_svg(self)
 
     def widget(self, **options: Any) -> Any:
         """A `DelegationView` of this report; see there for the options."""

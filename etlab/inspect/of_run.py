@@ -1,8 +1,12 @@
 """What an `ExportRun` (`run`) says of itself: its profile, memory, record and lint."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from etlab.inspect.delegation import DelegationReport
+from etlab.inspect.delegation_reader import delegation_report
 from etlab.inspect.lint import LintReport, Subject, lint
 from etlab.inspect.memory_use import MemoryUse, measure_memory
 from etlab.inspect.profile import ProfileReport
@@ -30,11 +34,21 @@ def profile_run(
     )
 
 
-def seconds_of_run(run: Any, method: str, inputs: Any, *, runs: int) -> dict[str, float]:
-    """The median time of every node; raises as `seconds_of_nodes`."""
-    flat = _flat_sample(run, inputs, "delegation")
-    nodes = run.program.instruction_nodes(method)
-    return seconds_of_nodes(run.file.program, method, nodes, flat, runs=runs)
+def delegation_of_run(run: Any, inputs: Any, method: str, *, runs: int) -> DelegationReport:
+    """`ExportRun.delegation`."""
+    seconds = None
+    if runs:
+        flat = _flat_sample(run, inputs, "delegation")
+        nodes = run.program.instruction_nodes(method)
+        seconds = seconds_of_nodes(run.file.program, method, nodes, flat, runs=runs)
+    report = delegation_report(
+        run.delegated.edge_graph(method),
+        model=run.name,
+        partitioner=run.partitioner,
+        seconds=seconds,
+        runs=runs,
+    )
+    return replace(report, _measure=partial(delegation_of_run, run, inputs, method))
 
 
 def memory_of_run(run: Any, inputs: Any, method: str) -> MemoryUse:

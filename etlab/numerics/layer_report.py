@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from etlab import display
 from etlab.errors import EtlabError, InvalidArgumentError
-from etlab.numerics.depth_plot import depth_plot
+from etlab.numerics.depth_plot import depth_plot, draw_depth
 from etlab.numerics.layers import Closeness, Coverage, LayerRow, StepCounts
 from etlab.numerics.metrics import metric
 
@@ -244,6 +244,10 @@ class LayerReport:
         if wrong:
             more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
             raise LayerCheckError(f"layers of {self.model}: " + "; ".join(wrong[:5]) + more)
+
+    def to_svg(self, metric_name: str | None = None) -> str:
+        """A metric along the depth of the model; the first one by default."""
+        return draw_depth(self.rows, metric_name or self.metrics[0])
 
     def to_dataframe(self) -> "pandas.DataFrame":
         """One row an operator and path; metrics on own values, then on the reference's inputs."""

@@ -1,5 +1,7 @@
 """DelegationView from the kernel's side: what it sends is what the report says."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from report_models import splitting_run
@@ -51,3 +53,15 @@ def test_selection_is_taken_by_a_graph_view_and_survives_another_report(run):
     assert view.selection == [name for name in names if name in known] != names
     with pytest.raises(InvalidArgumentError, match=r"run\.delegation\(\) gives one"):
         etlab.DelegationView("nothing")
+
+
+def test_times_are_measured_when_asked_for(run):
+    view = run.delegation().widget()
+    assert "time" not in dict(view.content["shares"])
+    view._answer(None, {"type": "measure", "id": 1}, [])
+    assert view.wait(60)
+    assert (view.problem, view.report.runs) == ("", 5)
+    assert sum(dict(view.content["shares"])["time"]) == pytest.approx(1)
+    assert view.code == "run.delegation(runs=5)"
+    with pytest.raises(InvalidArgumentError, match="made without its run"):
+        replace(view.report, _measure=None).measured()
