@@ -12,7 +12,8 @@ class Int8(Quantizer):
     """Static int8: what has a rule in `etlab/quantize/pt2e/rules.py` computes with integers.
 
     XNNPACK runs such regions on integers; without a delegate, each operator computes with floats
-    between conversions, with results that differ by single steps.
+    between conversions, with results that differ by single steps. Sums, products and means with
+    nothing but floats around them stay in float: a square in 8 bits is half of its root's.
 
     Args:
         per_channel: a scale for every output channel of a weight, or one for all of it.

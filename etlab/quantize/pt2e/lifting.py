@@ -5,6 +5,7 @@ here they become inputs again, with what quantization has changed. Tracing would
 all of quantization.
 """
 
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -73,16 +74,13 @@ def _drop_guards(graph: fx.Graph) -> None:
 
 def _compute_missing_values(graph: fx.Graph) -> None:
     """Give new operators their fake results."""
-    fake_mode = next(
-        mode
-        for node in graph.nodes
-        if (mode := getattr(node.meta.get("val"), "fake_mode", None)) is not None
-    )
-    with fake_mode:
-        for node in graph.nodes:
-            if node.op == "call_function" and "val" not in node.meta:
-                args, kwargs = fx.map_arg((node.args, dict(node.kwargs)), lambda n: n.meta["val"])
-                node.meta["val"] = node.target(*args, **kwargs)
+    calls = [node for node in graph.nodes if node.op == "call_function" and "val" not in node.meta]
+    values = (node.meta.get("val") for node in graph.nodes)
+    modes = (mode for value in values if (mode := getattr(value, "fake_mode", None)) is not None)
+    with next(modes, contextlib.nullcontext()):
+        for node in calls:
+            args, kwargs = fx.map_arg((node.args, dict(node.kwargs)), lambda n: n.meta["val"])
+            node.meta["val"] = node.target(*args, **kwargs)
 
 
 def _lift_attributes(model: fx.GraphModule, exported: ExportedProgram) -> list[InputSpec]:
