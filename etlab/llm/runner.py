@@ -88,6 +88,12 @@ class Runner:
         self._reload: Callable[[], Program] | None = None
         if isinstance(program, Program):
             self.program, self._program_bytes = program, 0
+        elif not isinstance(program, str | os.PathLike):
+            raise InvalidArgumentError(
+                "Runner: expected the path of a program or a loaded Program, got"
+                f" {type(program).__name__}; bytes load with"
+                " etlab.runtime.Runtime.get().load_program(data)"
+            )
         else:
             path = Path(program)
             self._program_bytes = _sizes_of(path, data_path)

@@ -19,8 +19,8 @@ struct SamplerOptions {
   uint64_t seed = 0;
 };
 
-// Chooses tokens. The same seed and the same logits give the same tokens on every machine whose
-// `exp` agrees; ties are won by the lower token.
+// Chooses tokens. The same seed and the same logits give the same tokens on every machine; ties are won
+// by the lower token.
 class Sampler {
  public:
   // Throws kInvalidArgument naming the option.
@@ -30,20 +30,25 @@ class Sampler {
   // A token for logits (vocabulary). Throws kInvalidArgument when they are empty, hold NaN, or have
   // no finite largest one to draw by.
   int64_t sample(Span<const float> logits);
-  // The tokens that `sample` would draw from, with probabilities that add up to 1.
+  // The tokens that `sample` would draw from, with probabilities that add up to 1, in the order of
+  // tokens.
   struct Candidate {
-    int64_t token;
-    float weight;  // the logit first, then a probability
+    int32_t token;
+    float weight;  // a probability, or in proportion to it
   };
   const std::vector<Candidate>& candidates(Span<const float> logits);
 
  private:
-  void keep_top_k();
-  void keep_top_p();
-  void keep_min_p();
+  // Fills candidates_ with what is left, in the order of tokens.
+  void select(Span<const float> logits);
+  void take_top_k();
+  void take_from(float least);
+  void keep_top_p(double total);
 
   SamplerOptions options_;
   std::mt19937_64 random_;
+  std::vector<float> weights_;  // of all tokens; the largest is 1
+  std::vector<float> ordered_;
   std::vector<Candidate> candidates_;
 };
 

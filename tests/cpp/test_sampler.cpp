@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
+#include <utility>
 
 #include "runtime/llm/language_model.h"
 #include "runtime/llm/sampler.h"
@@ -58,6 +61,52 @@ ETLAB_TEST(top_p_keeps_the_fewest_that_reach_it) {
   CHECK(tokens_of(Sampler(options).candidates(logits)) == (std::vector<int64_t>{1, 3}));
   options.top_p = 1e-9;
   CHECK(tokens_of(Sampler(options).candidates(logits)) == (std::vector<int64_t>{1}));
+}
+
+ETLAB_TEST(top_p_of_many_tokens_is_that_of_sorted_ones) {
+  SamplerOptions options = hot();
+  options.seed = 3;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal(0, 3);
+  std::vector<float> logits(3000);
+  for (float& logit : logits) logit = normal(random);
+  for (const double top_p : {0.01, 0.5, 0.9, 0.999}) {
+    options.top_p = top_p;
+    std::vector<std::pair<double, int64_t>> sorted;
+    double total = 0;
+    for (size_t i = 0; i < logits.size(); ++i) {
+      sorted.push_back({-std::exp(static_cast<double>(logits[i])), static_cast<int64_t>(i)});
+      total -= sorted.back().first;
+    }
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<int64_t> expected;
+    for (double sum = 0; sum < top_p * total; sum -= sorted[expected.size() - 1].first) {
+      expected.push_back(sorted[expected.size()].second);
+    }
+    std::sort(expected.begin(), expected.end());
+    CHECK(tokens_of(Sampler(options).candidates(logits)) == expected);
+  }
+}
+
+ETLAB_TEST(probabilities_are_those_of_softmax) {
+  std::vector<float> logits;
+  for (int i = 0; i < 400; ++i) logits.push_back(-0.3f * static_cast<float>(i));
+  for (const double temperature : {0.01, 0.7, 1.0, 5.0}) {
+    SamplerOptions options = hot();
+    options.temperature = temperature;
+    double total = 0;
+    for (const float logit : logits) total += std::exp(logit / temperature);
+    for (const Sampler::Candidate& one : Sampler(options).candidates(logits)) {
+      const double expected = std::exp(logits[static_cast<size_t>(one.token)] / temperature) / total;
+      CHECK(std::abs(one.weight - expected) <= 1e-5 * expected + 1e-36);
+    }
+  }
+}
+
+ETLAB_TEST(tiny_temperatures_take_the_most_probable_tokens) {
+  SamplerOptions options = hot();
+  options.temperature = 1e-300;
+  CHECK_EQUAL(Sampler(options).sample(std::vector<float>{1, 3, 2.999f}), int64_t{1});
 }
 
 ETLAB_TEST(min_p_counts_from_the_most_probable) {

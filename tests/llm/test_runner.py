@@ -9,7 +9,7 @@ import pytest
 from llm.letters import LETTERS, Letters
 from llm.tiny_model import CONTEXT, VOCABULARY, TinyModel, eager_greedy, lower, tiny_program
 
-from etlab.errors import InvalidArgumentError, NotFoundError, NotSupportedError
+from etlab.errors import AccessError, InvalidArgumentError, NotFoundError, NotSupportedError
 from etlab.exir import ExecutorchBackendConfig
 from etlab.exir.passes.memory_planning_pass import MemoryPlanningPass
 from etlab.llm import GenerationConfig, Runner, Stats, TextLLMRunner
@@ -187,6 +187,10 @@ def test_options_of_no_meaning_are_refused_by_name(
 def test_files_that_are_not_there_are_named(path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"no tokenizer 'none\.json'"):
         Runner(path, "none.json")
+    with pytest.raises(AccessError, match=r"cannot open none\.pte"):
+        Runner("none.pte", Letters())
+    with pytest.raises(InvalidArgumentError, match="got bytes; bytes load with"):
+        Runner(path.read_bytes())  # type: ignore[arg-type]
 
 
 def test_limits_add_up_as_executorch_documents() -> None:
