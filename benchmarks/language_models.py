@@ -6,7 +6,9 @@ float:    logits and 64 greedy tokens of our fp32 program beside transformers' o
 official: programs in fp32 and 8da4w, delegated to XNNPACK, in ExecuTorch's runtime (a process of
           its own): the same tokens.
 
-    python benchmarks/language_models.py [float 8da4w official]
+perplexity: of the 8da4w program beside the torchao model, on 2,048 tokens of the same stories.
+
+    python benchmarks/language_models.py [float 8da4w official perplexity]
 """
 
 import argparse
@@ -20,7 +22,7 @@ from pathlib import Path
 
 import torch
 
-from etlab.llm import export_llm
+from etlab.llm import export_llm, perplexity
 from etlab.llm.checkpoints.gguf import open_gguf
 from etlab.llm.checkpoints.names import their_name
 from etlab.llm.export_llm.result import LlmExport
@@ -152,6 +154,15 @@ def next_tokens(model: Transformer, words: torch.Tensor, prompt: int) -> tuple[i
     return tuple(logits[prompt - 1 :].argmax(-1).tolist())
 
 
+def compare_perplexity(exported: LlmExport) -> None:
+    """Perplexity of the native program and of the torchao model in eager."""
+    text = package_file("gensim", STORIES).read_text()
+    how = {"tokenizer": smollm2.gguf_path(), "window": 256, "max_tokens": 2048}
+    native = perplexity(exported, text, **how).value
+    eager = perplexity(exported, text, path="quantized", **how).value
+    print(f"8da4w: perplexity {native:.4f}, torchao's {eager:.4f}: {native / eager - 1:+.2%}")
+
+
 OFFICIAL = """
 import json, sys, torch
 import executorch.kernels.quantized
@@ -167,7 +178,7 @@ for prompt in prompts:
     for _ in range(count):
         (logits,) = method.execute([torch.tensor([words]), torch.tensor([position])])
         position += len(words)
-        words = [int(logits[0].argmax())]
+        words = [int(logits.reshape(-1, logits.shape[-1])[-1].argmax())]
         text += words
     texts.append(text)
 print(json.dumps(texts))
@@ -198,7 +209,7 @@ def compare_official(exported: LlmExport, runner_prompts: list[str]) -> None:
 def main() -> None:
     """Compare and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", default=["float", "8da4w", "official"])
+    parser.add_argument("parts", nargs="*", default=["float", "8da4w", "official", "perplexity"])
     parts = parser.parse_args().parts
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
@@ -210,7 +221,7 @@ def main() -> None:
         if "official" in parts:
             words = ("backend.xnnpack.enabled=True", "backend.xnnpack.extended_ops=True")
             compare_official(export(folder, "delegated.pte", *words), sentences)
-        if {"8da4w", "official"} & set(parts):
+        if {"8da4w", "official", "perplexity"} & set(parts):
             exported = export(
                 folder,
                 "8da4w.pte",
@@ -219,9 +230,12 @@ def main() -> None:
                 "quantization.embedding_quantize=4,32",
                 "backend.xnnpack.enabled=True",
                 "backend.xnnpack.extended_ops=True",
+                "debug.generate_full_logits=True",
             )
             if "official" in parts:
                 compare_official(exported, sentences)
+            if "perplexity" in parts:
+                compare_perplexity(exported)
             if "8da4w" in parts:
                 compare_eager(exported, sentences)
     print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")

@@ -9,6 +9,7 @@ from llm.small import CACHED, Conversation, checkpoint, tokens
 
 from etlab.errors import InvalidArgumentError, NotFoundError, NotSupportedError
 from etlab.llm import export_llm
+from etlab.llm.export_llm.__main__ import main
 from etlab.llm.export_llm.reading import read_config
 from etlab.runtime import Runtime
 
@@ -82,6 +83,28 @@ def test_without_dynamic_shapes_a_call_is_one_token(tmp_path: Path) -> None:
         talk.say(tokens(2))
 
 
+@pytest.mark.parametrize("name", ["fp16", "bf16"])
+def test_models_of_half_precision_compute_what_they_do_in_eager(tmp_path: Path, name: str) -> None:
+    _, path = checkpoint(tmp_path)
+    xnnpack = {"enabled": True, "extended_ops": True, "enable_bf16": True}
+    exported = export(path, model=CACHED | {"dtype_override": name}, backend={"xnnpack": xnnpack})
+    said = Conversation(exported).say(tokens(9))
+    expected = exported.run.model(tokens(9), torch.tensor([0]))
+    torch.testing.assert_close(said, expected, rtol=0.02, atol=0.02)
+
+
+def test_the_command_says_where_the_program_is_or_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, path = checkpoint(tmp_path)
+    (tmp_path / "config.yaml").write_text(f"base: {{checkpoint: {path}, model_class: llama3}}")
+    words = ["--config", str(tmp_path / "config.yaml"), f"export.output_dir={tmp_path}"]
+    assert main([*words, "+model.use_kv_cache=True"]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "llama3.pte")
+    assert main([*words, "model.kv_cache=True"]) == 1
+    assert "no key 'model.kv_cache'" in capsys.readouterr().err
+
+
 def test_full_logits_are_those_of_every_token(tmp_path: Path) -> None:
     model, path = checkpoint(tmp_path)
     talk = Conversation(export(path, model=CACHED, debug={"generate_full_logits": True}))
@@ -129,6 +152,13 @@ def test_rows_of_a_consolidated_checkpoint_are_put_in_our_order(tmp_path: Path) 
         (["model.dtype_override=fp8"], InvalidArgumentError, "'fp32' or 'fp16' or 'bf16'"),
         (["base.model_class=lfm2_350m"], NotSupportedError, "not built here"),
         (["export.max_seq_length"], InvalidArgumentError, "section.key=value"),
+        (["backend.xnnpack.extended_ops=True"], InvalidArgumentError, "xnnpack.enabled=True"),
+        (
+            ["backend.xnnpack.enabled=True", "backend.xnnpack.enable_bf16=True"],
+            InvalidArgumentError,
+            "needs backend.xnnpack.extended_ops",
+        ),
+        (["export.export_only=True"], NotSupportedError, "export.export_only"),
     ],
 )
 def test_a_key_that_does_not_fit_is_named(words: list[str], kind: type, said: str) -> None:

@@ -140,4 +140,6 @@ def _lower(config: LlmConfig, model: Transformer, constant_methods: dict[str, An
 def _partitioners(config: LlmConfig) -> list[str]:
     if not config.backend.xnnpack.enabled:
         return []
-    return ["xnnpack" if config.backend.xnnpack.extended_ops else "xnnpack-dynamic"]
+    if not config.backend.xnnpack.extended_ops:
+        return ["xnnpack-dynamic"]
+    return [f"xnnpack:enable_bf16={config.backend.xnnpack.enable_bf16}"]

@@ -154,6 +154,13 @@ def _check(config: LlmConfig) -> None:
             raise NotSupportedError(f"{name}={value!r}: etlab does not have it{way_out}")
     _check_cache(config)
     _check_export(config)
+    xnnpack = config.backend.xnnpack
+    for name, needed in (("extended_ops", xnnpack.enabled), ("enable_bf16", xnnpack.extended_ops)):
+        if getattr(xnnpack, name) and not needed:
+            before = "enabled" if name == "extended_ops" else "extended_ops"
+            raise InvalidArgumentError(
+                f"backend.xnnpack.{name} needs backend.xnnpack.{before}=True"
+            )
     _check_quantization(config)
 
 
