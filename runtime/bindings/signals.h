@@ -28,7 +28,7 @@ class SignalPoller : public Poller {
     if (raised_) return true;
     const int64_t now = ticks();
     if (now < next_) return false;
-    next_ = now + period();
+    next_ = now + ticks_of_about(kPeriodMilliseconds);
     pybind11::gil_scoped_acquire acquire;
     if (PyErr_CheckSignals() != 0) raised_.emplace();
     return raised_.has_value();
@@ -41,15 +41,9 @@ class SignalPoller : public Poller {
   }
 
  private:
-  static constexpr int64_t kPeriodNanoseconds = 40'000'000;
+  static constexpr int64_t kPeriodMilliseconds = 40;
 
-  // About so many: the scale is that of the time since the first program was loaded.
-  static int64_t period() {
-    static const int64_t ticks = TickScale::now().ticks_in(kPeriodNanoseconds);
-    return ticks;
-  }
-
-  int64_t next_ = ticks() + period();
+  int64_t next_ = ticks() + ticks_of_about(kPeriodMilliseconds);
   std::optional<pybind11::error_already_set> raised_;
 };
 

@@ -19,7 +19,6 @@ namespace {
 // What a context remembers of its temporary memory, on the heap.
 constexpr size_t kTemporaryTable = 2 * (sizeof(void*) + sizeof(size_t));
 constexpr auto kPollPeriod = std::chrono::milliseconds(20);
-constexpr int64_t kPollNanoseconds = 1'000'000;  // between short instructions
 
 // Of the runs that are under way in this thread: one, unless a kernel runs another method.
 thread_local std::vector<const std::timed_mutex*> held_turns;
@@ -45,13 +44,11 @@ std::pair<size_t, size_t> delegate_arity(const schema::ExecutionPlan& plan, size
 }  // namespace
 
 std::unique_ptr<Method> Method::load(const Program& program, std::string_view name) {
-  TickScale::now();  // the first one begins to measure
   const int64_t begin = steady_nanoseconds();
   const schema::ExecutionPlan& plan = program.plan(name);
   const int64_t prepare = steady_nanoseconds();
   std::unique_ptr<Method> method(new Method(program, plan));
   method->load_times_ = {begin, prepare, steady_nanoseconds()};
-  method->poll_ticks_ = TickScale::now().ticks_in(kPollNanoseconds);
   return method;
 }
 
@@ -247,7 +244,7 @@ void Method::execute(const RunOptions& options) {
                   options.most_instructions, " instructions");
       if (time >= next_poll || context_.is_interrupted()) {
         context_.check_interrupted();
-        next_poll = time + poll_ticks_;
+        next_poll = time + ticks_of_about(1);
       }
       if (watch_ != nullptr) watch_->before(index);
       const int64_t begin = time;

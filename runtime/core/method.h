@@ -135,7 +135,6 @@ class Method {
   SharedState& shared_state_;
   std::string name_;
   LoadTimes load_times_{};
-  int64_t poll_ticks_;  // between two looks whether a run shall go on
   mutable ValueTable values_;
   InputBinder binder_;
   std::vector<std::string> operator_names_;

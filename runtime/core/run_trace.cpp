@@ -31,6 +31,7 @@ RunTrace::StoredTensor store_tensor(const Tensor& tensor, std::vector<uint8_t>& 
 RunTrace::RunTrace(const Method& method, KeptResults kept)
     : method_(&method), kept_(std::move(kept)) {
   marks_.reserve(method.instruction_count());
+  TickScale::rate();  // measured before the run, not in it
 }
 
 int64_t RunTrace::on_instruction(size_t instruction, int64_t begin, int64_t end,

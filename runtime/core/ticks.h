@@ -19,18 +19,20 @@ inline int64_t ticks() {
   return steady_nanoseconds();
 }
 
-// What ticks are in nanoseconds of the steady clock, measured over the time since the first scale
-// of the process was made. Right to some nanoseconds for ticks not long before `now`.
+// Ticks of so many milliseconds, where half or twice as many would do: counters run at 1 to 5 GHz.
+inline int64_t ticks_of_about(int64_t milliseconds) {
+  return milliseconds * (kHasEvenCounter ? 2'500'000 : 1'000'000);
+}
+
+// What ticks are in nanoseconds of the steady clock; right to some nanoseconds for ticks not long
+// before `now`. The first one of a process takes a millisecond, in which the counter is measured.
 class TickScale {
  public:
   TickScale() = default;  // ticks are nanoseconds
   static TickScale now();
+  static double rate();  // nanoseconds of a tick
   int64_t nanoseconds(int64_t ticks) const {
     return nanoseconds_ + static_cast<int64_t>(static_cast<double>(ticks - ticks_) * rate_);
-  }
-  // How many ticks pass in so many nanoseconds.
-  int64_t ticks_in(int64_t nanoseconds) const {
-    return static_cast<int64_t>(static_cast<double>(nanoseconds) / rate_);
   }
 
  private:
