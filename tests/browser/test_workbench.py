@@ -1,5 +1,8 @@
 """The Workbench in a real browser: what a person clicks and sees, in JupyterLab and Notebook 7."""
 
+import importlib.util
+from pathlib import Path
+
 import pytest
 
 SECONDS = 120_000  # milliseconds that a slow machine may take for one step
@@ -50,12 +53,29 @@ def native_row(page):
     return table.locator("tr", has=page.locator("td", has_text="native")).first
 
 
+def barriers(page, axe):
+    """What axe finds in the bench that is serious: rule and element."""
+    page.evaluate(axe.read_text())
+    report = page.evaluate("axe.run('.jp-OutputArea-output', {resultTypes: ['violations']})")
+    return [
+        (one["id"], one["nodes"][0]["html"][:200])
+        for one in report["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
 def wait_for_status(page, text):
     page.locator(".etlab-status:visible", has_text=text).wait_for()
 
 
-def test_choosing_a_quantizer_changes_the_numbers(open_page, lab_of, run_first_cell):
-    page = open_page(lab_of([CELL]))
+@pytest.fixture(scope="module")
+def lab(lab_of):
+    """URL of a JupyterLab that serves one notebook."""
+    return lab_of([CELL])
+
+
+def test_choosing_a_quantizer_changes_the_numbers(open_page, lab, run_first_cell):
+    page = open_page(lab)
     run_first_cell(page)
 
     page.get_by_role("button", name="Lower & run").click()
@@ -90,6 +110,17 @@ def test_choosing_a_quantizer_changes_the_numbers(open_page, lab_of, run_first_c
         ["3", "reference", "int8-weights"],
     ]
     assert "%)" in rounds.nth(1).inner_text()
+
+
+def test_axe_finds_no_serious_barrier(open_page, lab, run_first_cell):
+    spec = importlib.util.find_spec("axe_playwright_python")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs the package axe-playwright-python")
+    page = open_page(lab)
+    run_first_cell(page)
+    page.get_by_role("button", name="Lower & run").click()
+    page.locator(".etlab-gv[data-ready]:visible").wait_for()
+    assert barriers(page, Path(spec.origin).parent / "axe.min.js") == []
 
 
 def test_stop_ends_a_round_within_a_breath(open_page, lab_of, run_first_cell):

@@ -75,8 +75,7 @@ class Panel(ipywidgets.VBox):
         if view is not self.view:
             self.view = view
             self._on_view(self)
-        # A view of a report has a button of its own.
-        own = () if hasattr(view, "report_type") else (self.code,)
+        own = () if hasattr(view, "code") else (self.code,)  # a view has a button of its own
         if hasattr(view, "report_type"):
             view.code = code
         self.children = (view, *own)

@@ -46,8 +46,13 @@ class ChoicePicker(ipywidgets.VBox):
         )
         self.summary = ipywidgets.HTML()
         self._box = ipywidgets.VBox()
-        self.accordion = ipywidgets.Accordion([self._box], titles=["parameters"])
-        super().__init__([self.dropdown, self.summary, self.accordion], layout={"width": "300px"})
+        self.unfold = ipywidgets.ToggleButton(
+            tooltip="show the parameters, or hide them", layout={"width": "160px"}
+        )
+        super().__init__(
+            [self.dropdown, self.summary, self.unfold, self._box], layout={"width": "300px"}
+        )
+        self.unfold.observe(lambda _: self._fold(), "value")
         self.dropdown.observe(lambda _: self._rebuild(), "value")
         self._rebuild()
         self.value = value
@@ -150,12 +155,16 @@ class ChoicePicker(ipywidgets.VBox):
         for field in self.fields.values():
             field.observe(lambda _: self._tell(), "value")
         self._box.children = tuple(self.fields.values())
-        self.accordion.layout.display = "" if self.fields else "none"
-        self.accordion.set_title(0, f"parameters ({len(self.fields)})")
+        self.unfold.description = f"parameters ({len(self.fields)})"
+        self.unfold.layout.display = "" if self.fields else "none"
+        self._fold()
         said = next(choice.summary for choice in self.choices if choice.name == name)
         style = "opacity:.8;line-height:1.3;white-space:normal"
         self.summary.value = f'<div style="{style}">{display.escape(said)}</div>'
         self._tell()
+
+    def _fold(self) -> None:
+        self._box.layout.display = "" if self.unfold.value else "none"
 
     def _tell(self) -> None:
         if not self._is_quiet:
