@@ -5,7 +5,6 @@ float:    logits and 64 greedy tokens of our fp32 program beside transformers' o
           after the first sentences of ten packaged news stories.
 official: programs in fp32 and 8da4w, delegated to XNNPACK, in ExecuTorch's runtime (a process of
           its own): the same tokens.
-
 perplexity: of the 8da4w program beside the torchao model, on 2,048 tokens of the same stories.
 
     python benchmarks/language_models.py [float 8da4w official perplexity]

@@ -10,8 +10,8 @@ from etlab import display
 from etlab.errors import InvalidArgumentError
 from etlab.inspect.table import Table
 from etlab.llm.export_llm.result import LlmExport
-from etlab.llm.scoring import PATHS, Scorer, scorer
-from etlab.llm.tokenizers import Tokenizer, load_tokenizer
+from etlab.llm.scoring import PATHS, Scorer, as_tokenizer, as_tokens, scorer
+from etlab.llm.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     import pandas
@@ -138,10 +138,8 @@ def token_parity(
         NotFoundError: there is no such path.
         InvalidArgumentError: a text without a tokenizer, or longer than the context.
     """
-    words = tokenizer if tokenizer is None or hasattr(tokenizer, "encode") else None
-    if tokenizer is not None and words is None:
-        words = load_tokenizer(tokenizer)
-    tokens = _tokens(prompt, words)
+    words = as_tokenizer(tokenizer)
+    tokens = as_tokens("token_parity", prompt, words, has_special=True)
     compared = {path: scorer(exported, path) for path in paths if path != reference}
     first = scorer(exported, reference)
     if len(tokens) + max_new_tokens - 1 > first.context:
@@ -168,16 +166,6 @@ def token_parity(
         positions=Table(PositionRow, rows, title=f"positions beside {reference}"),
         logits=logits,
     )
-
-
-def _tokens(prompt: str | Sequence[int], tokenizer: Tokenizer | None) -> list[int]:
-    if not isinstance(prompt, str):
-        return [int(token) for token in prompt]
-    if tokenizer is None:
-        raise InvalidArgumentError(
-            "token_parity: a text needs tokenizer=, a Tokenizer or its file; or give tokens"
-        )
-    return tokenizer.encode(prompt, has_special=True)
 
 
 def _write_on(first: Scorer, tokens: list[int], count: int) -> tuple[torch.Tensor, list[int]]:

@@ -9,8 +9,7 @@ import torch
 
 from etlab.errors import InvalidArgumentError
 from etlab.llm.export_llm.result import LlmExport
-from etlab.llm.scoring import Scorer, scorer
-from etlab.llm.tokenizers import load_tokenizer
+from etlab.llm.scoring import Scorer, as_tokenizer, as_tokens, scorer
 from etlab.session import options
 
 OnProgress = Callable[[int, int, float], Any]
@@ -66,7 +65,7 @@ def perplexity(
             that the context does not hold.
     """
     one = model if isinstance(model, Scorer) else scorer(model, path)
-    tokens = _tokens(text, tokenizer)[:max_tokens]
+    tokens = as_tokens("perplexity", text, as_tokenizer(tokenizer))[:max_tokens]
     size = one.context if window is None else window
     if not 2 <= size <= one.context:
         raise InvalidArgumentError(f"window: expected 2 to {one.context} tokens, got {window}")
@@ -84,18 +83,6 @@ def perplexity(
             read += len(part)
             bar.move(read, math.exp(loss / predicted))
     return Perplexity(math.exp(loss / predicted), predicted, len(windows))
-
-
-def _tokens(text: str | Sequence[int], tokenizer: Any) -> list[int]:
-    if not isinstance(text, str):
-        return [int(token) for token in text]
-    if tokenizer is None:
-        raise InvalidArgumentError(
-            "perplexity: a text needs tokenizer=, a Tokenizer or its file; or give tokens"
-        )
-    chosen = tokenizer if hasattr(tokenizer, "encode") else load_tokenizer(tokenizer)
-    found: list[int] = chosen.encode(text)
-    return found
 
 
 class _Bar:

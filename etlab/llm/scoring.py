@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from etlab.llm.checkpoints.open import open_checkpoint
 from etlab.llm.export_llm.config import LlmConfig, QuantizationConfig
 from etlab.llm.export_llm.model import make_model
 from etlab.llm.export_llm.result import LlmExport
+from etlab.llm.tokenizers import Tokenizer, load_tokenizer
 from etlab.llm.transformer import Options, Transformer
 
 # From the tokens of one call, (1, length), and the first one's position, (1), to logits: those of
@@ -134,3 +136,34 @@ def native_forward(program: Path) -> Forward:
         return found
 
     return forward
+
+
+def as_tokenizer(tokenizer: Any) -> Tokenizer | None:
+    """A tokenizer, from one or from its file."""
+    if isinstance(tokenizer, str | PathLike):
+        return load_tokenizer(tokenizer)
+    found: Tokenizer | None = tokenizer
+    return found
+
+
+def as_tokens(
+    who: str, text: str | Sequence[int], tokenizer: Tokenizer | None, *, has_special: bool = False
+) -> list[int]:
+    """The tokens of a text, or those that are given.
+
+    Args:
+        who: asks.
+        text: a text, or tokens.
+        tokenizer: which a text needs.
+        has_special: whether names of special tokens in a text mean these tokens.
+
+    Raises:
+        InvalidArgumentError: a text without a tokenizer.
+    """
+    if not isinstance(text, str):
+        return [int(token) for token in text]
+    if tokenizer is None:
+        raise InvalidArgumentError(
+            f"{who}: a text needs tokenizer=, a Tokenizer or its file; or give tokens"
+        )
+    return tokenizer.encode(text, has_special=has_special)

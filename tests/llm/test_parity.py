@@ -9,7 +9,7 @@ import torch
 from llm.small import CACHED, checkpoint, tokens
 
 from etlab.errors import InvalidArgumentError, NotFoundError
-from etlab.llm import export_llm, perplexity, token_parity
+from etlab.llm import export_llm, load_tokenizer, perplexity, token_parity
 from etlab.llm.scoring import PATHS, Scorer, scorer
 
 PROMPT = tokens(6)[0].tolist()
@@ -88,6 +88,23 @@ def test_a_model_that_knows_nothing_is_as_surprised_as_it_has_words() -> None:
 
     found = perplexity(Scorer(forward, longest_call=4, context=16), [1, 2, 3, 4, 5, 6])
     assert float(found) == pytest.approx(7)
+
+
+def test_texts_are_read_with_a_tokenizer_or_its_file(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    words = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({f"w{i}": i for i in range(96)}, unk_token="w0")
+    )
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    words.save(str(tmp_path / "tokenizer.json"))
+    exported, text = export(tmp_path), " ".join(f"w{token}" for token in PROMPT)
+    file = str(tmp_path / "tokenizer.json")
+    found = token_parity(exported, text, tokenizer=file, paths=["native"], max_new_tokens=3)
+    assert list(found.prompt) == PROMPT
+    assert found.positions[0].token == f"w{PROMPT[0]}"
+    assert found.text.startswith(text)
+    beside = perplexity(exported, text, tokenizer=load_tokenizer(file))
+    assert float(beside) == pytest.approx(float(perplexity(exported, PROMPT)))
 
 
 def test_what_cannot_be_scored_is_said(tmp_path: Path) -> None:
