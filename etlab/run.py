@@ -330,11 +330,9 @@ class ExportRun:
 
     def size(self) -> "SizeReport":
         """What fills the file, and its .ptd files."""
-        from etlab.inspect.size import size_report
+        from etlab.inspect.of_run import size_of_run
 
-        graphs = [self.delegated.edge_graph(name) for name in sorted(self.delegated.methods)]
-        file = self.file
-        return size_report(file.data, title=self.name, graphs=graphs, tensor_data=file.tensor_data)
+        return size_of_run(self)
 
     def lint(self, rules: Sequence[str] | None = None) -> "LintReport":
         """What costs bytes or time for nothing, with remedies; `rules` by name, all by default."""

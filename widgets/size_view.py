@@ -88,7 +88,8 @@ def _entries(report: SizeReport) -> list[dict[str, Any]]:
     seen: Counter[str] = Counter()
     found = []
     for entry in report.entries:
-        is_named = entry.kind in ("constant", "state") and entry.name
+        is_path = entry.kind in ("constant", "state") or "." in entry.name
+        is_named = entry.name and is_path
         key = entry.name if is_named else f"{entry.kind} {entry.name}".strip()
         seen[key] += 1
         if seen[key] > 1:

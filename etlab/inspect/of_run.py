@@ -11,6 +11,7 @@ from etlab.inspect.lint import LintReport, Subject, lint
 from etlab.inspect.memory_use import MemoryUse, measure_memory
 from etlab.inspect.profile import ProfileReport
 from etlab.inspect.profile_reader import Origins, profile
+from etlab.inspect.size import SizeReport, size_report
 from etlab.inspect.timing import seconds_of_nodes
 from etlab.numerics.paths import flatten_arguments, module_path
 
@@ -69,6 +70,18 @@ def record_run(run: Any) -> "ETRecord":
     with module_path("eager", run.model)() as call:
         record.update_reference_outputs({"forward": [call(sample)]})
     return record
+
+
+def size_of_run(run: Any) -> SizeReport:
+    """`ExportRun.size`."""
+    file = run.file
+    return size_report(
+        file.data,
+        title=run.name,
+        graphs=[run.delegated.edge_graph(name) for name in sorted(run.delegated.methods)],
+        tensor_data=file.tensor_data,
+        parameters=run.exported.state_dict,
+    )
 
 
 def lint_run(run: Any, rules: Sequence[str] | None) -> LintReport:

@@ -1,17 +1,15 @@
 """What fills a program file: constants by name, delegates, the program itself."""
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from etlab import display
 from etlab.exir.emit.enums import DataLocation
 from etlab.exir.emit.file import ProgramData, read_program
 from etlab.exir.emit.flat_tensor import TensorLayout, read_tensor_file
 from etlab.exir.emit.input_bounds import KEY
+from etlab.inspect.constant_names import constant_names, digest
 
 if TYPE_CHECKING:
     import pandas
@@ -71,6 +69,7 @@ class SizeReport:
             (entry.name.rpartition(".")[0] or "(top)", entry.nbytes)
             for entry in self.entries
             if entry.kind in ("constant", "state")
+            or (entry.kind == "named data" and "." in entry.name)
         )
 
     @property
@@ -147,6 +146,7 @@ def size_report(
     title: str,
     graphs: Sequence["EdgeGraph"] = (),
     tensor_data: Mapping[str, bytes] | None = None,
+    parameters: Iterable[str] = (),
 ) -> SizeReport:
     """Take a program's files apart.
 
@@ -155,16 +155,18 @@ def size_report(
         title: of the report.
         tensor_data: the .ptd files with what the program keeps outside, by name.
         graphs: edge graphs of the same program; they give constants their names, which a file does
-            not carry.
+            not carry, also to those that delegates read.
+        parameters: names of the model's own tensors.
 
     Raises:
         InvalidProgramError: the file is damaged or foreign.
     """
     file = read_program(data)
+    names = constant_names(graphs, parameters)
     entries = [
-        *_constants(file, _names(graphs)),
+        *_constants(file, names),
         *_delegates(file),
-        *_named_data(file),
+        *_named_data(file, names),
         SizeEntry("program", "", "", (), file.program_size),
     ]
     for content in (tensor_data or {}).values():
@@ -220,22 +222,6 @@ def _summed(pairs: Any) -> dict[str, int]:
     return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _digest(content: Any) -> bytes:
-    return hashlib.blake2b(content, digest_size=16).digest()
-
-
-def _names(graphs: Sequence["EdgeGraph"]) -> dict[bytes, str]:
-    """Name of a tensor by its content."""
-    names: dict[bytes, str] = {}
-    for graph in graphs:
-        for name, tensor in sorted(graph.tensors.items()):
-            if tensor.device.type != "cpu" or not tensor.numel():
-                continue
-            flat = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
-            names.setdefault(_digest(flat.numpy().data), name)
-    return names
-
-
 def _constants(file: ProgramData, names: dict[bytes, str]) -> list[SizeEntry]:
     segment_table = file.program.constant_segment
     if segment_table is None or not segment_table.offsets:
@@ -246,7 +232,7 @@ def _constants(file: ProgramData, names: dict[bytes, str]) -> list[SizeEntry]:
     return [
         SizeEntry(
             "constant",
-            names.get(_digest(piece.content), ""),
+            names.get(digest(piece.content), ""),
             piece.dtype,
             piece.shape,
             len(piece.content),
@@ -362,8 +348,11 @@ def _delegates(file: ProgramData) -> list[SizeEntry]:
     return entries
 
 
-def _named_data(file: ProgramData) -> list[SizeEntry]:
-    """Bytes by name; what shares its bytes with a constant or another name has no size here."""
+def _named_data(file: ProgramData, names: Mapping[bytes, str]) -> list[SizeEntry]:
+    """Bytes by key, or by the name of the tensor that they are.
+
+    What shares its bytes with a constant or another name has no size here.
+    """
     entries = []
     seen: set[int] = set()
     for named in file.program.named_data or ():
@@ -372,7 +361,9 @@ def _named_data(file: ProgramData) -> list[SizeEntry]:
         is_shared = named.segment_index in seen or _is_within_constants(file, named.segment_index)
         seen.add(named.segment_index)
         size = 0 if is_shared else len(file.segments[named.segment_index])
-        entries.append(SizeEntry("named data", named.key or "", "", (), size))
+        content = file.segments[named.segment_index]
+        name = names.get(digest(content), "") if names and size else ""
+        entries.append(SizeEntry("named data", name or named.key or "", "", (), size))
     return entries
 
 

@@ -86,3 +86,30 @@ def test_several_arenas_and_an_empty_plan_are_drawn(open_view, report):
     nothing = dataclasses.replace(plan, tensors=(), arena_sizes={}, steps=())
     page = open_view(dataclasses.replace(report, plan=nothing).widget())
     assert "0 tensors" in page.locator(".etlab-view-status").inner_text()
+
+
+CELL = """\
+import torch
+import etlab
+model = torch.nn.Sequential(torch.nn.Conv2d(3, 5, 3), torch.nn.ReLU()).eval()
+run = etlab.export(model, (torch.ones(1, 3, 11, 11),), name="toy")
+view = run.memory_plan().widget()
+view
+"""
+
+
+def test_lab_plans_anew_in_the_kernel(chromium, foreign_requests, lab_of, run_first_cell):
+    page = chromium.new_page(viewport={"width": 1400, "height": 1200})
+    page.set_default_timeout(120_000)
+    foreign = foreign_requests(page)
+    page.goto(lab_of([CELL, "print('now', view.shown.plan.planner, view.code.count('naive'))"]))
+    run_first_cell(page)
+    page.locator(".etlab-memory[data-ready]").wait_for()
+    page.get_by_role("button", name="compare planners").click()
+    page.get_by_role("row", name="naive").click()
+    page.locator(".etlab-view-status", has_text="against the program's plan").wait_for()
+    page.locator(".jp-CodeCell .cm-content").nth(1).click()
+    page.keyboard.press("Shift+Enter")
+    page.locator(".jp-OutputArea", has_text="now naive 1").wait_for()
+    assert foreign == []
+    page.close()

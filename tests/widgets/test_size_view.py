@@ -57,6 +57,18 @@ def test_delegates_of_one_backend_are_told_apart():
     assert {"delegate XnnpackBackend", "delegate XnnpackBackend (2)"} <= keys
 
 
+def test_weights_of_delegates_have_the_names_of_the_model():
+    torch.manual_seed(0)
+    layers = [nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Conv2d(8, 8, 3, groups=8), nn.Flatten()]
+    model = nn.Sequential(*layers, nn.Linear(8 * 81, 4)).eval()
+    run = etlab.export(model, (torch.ones(1, 3, 13, 13),), partitioner="xnnpack", name="net")
+    named = {entry.name: entry.nbytes for entry in run.size().entries if "." in entry.name}
+    weights = {name: value.nbytes for name, value in model.named_parameters() if value.dim() > 1}
+    assert weights.items() <= named.items()
+    assert run.size().by_module["4"] >= weights["4.weight"]
+    assert all("." not in entry.name for entry in run.file.size().entries)
+
+
 def test_areas_are_as_the_bytes():
     weights = [6.0, 6.0, 4.0, 3.0, 2.0, 2.0, 1.0]
     boxes = squarify(weights, (0, 0, 600, 400))
