@@ -61,6 +61,7 @@ class ModelConfig:
         enable_dynamic_shape: calls of any length; else always one token, or with no cache always
             `max_seq_length` of them.
         use_sdpa_with_kv_cache: attention is the operator `llama::custom_sdpa`.
+        expand_rope_table: accepted; the tables of angles are as wide as a head in any case.
         use_attention_sink: "sink,window": the first `sink` tokens and the last `window` are seen.
         use_kv_cache: keep keys and values of earlier calls.
         quantize_kv_cache: keep them as 8-bit integers with a scale a token and head.
