@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "runtime/core/context.h"
-#include "runtime/core/processors.h"
 
 namespace etlab {
 
@@ -31,11 +30,7 @@ void parallel_near(Context& context, int64_t count, int64_t grain, const Body& b
     of[i].end = count * (i + 1) / parts;
   }
   const RangeFunction function(body);
-  const int processor = current_processor();
   context.parallel_for(parts, 1, [&](int64_t, int64_t, int worker) {
-    if (worker > 0 && processor >= 0 && current_processor() == processor) {
-      leave_processor(processor);
-    }
     for (int64_t i = 0; i < parts; ++i) {
       Part& part = of[(worker + i) % parts];
       while (part.next.load(std::memory_order_relaxed) < part.end) {
