@@ -29,7 +29,7 @@ class MemoryPlanView(DataView):
     or what `view.replan(planner=…)` and the pickers made of it.
     """
 
-    _esm, _css = view_files("memory_plan_view")
+    _esm, _css = view_files("memory_plan_view", styles=())
     report_type = MemoryReport
     report_call = "run.memory_plan()"
 

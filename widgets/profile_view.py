@@ -26,7 +26,7 @@ class ProfileView(DataView):
     of the lowered graph. `graph_view.overlay(report)` colours a graph by the same times.
     """
 
-    _esm, _css = view_files("profile_view", styles=("view/chart", "profile_view"))
+    _esm, _css = view_files("profile_view", styles=("view/chart",))
     report_type = ProfileReport
     report_call = "run.profile()"
 
