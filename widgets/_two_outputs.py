@@ -10,6 +10,8 @@ from typing import Any
 import traitlets
 from IPython.display import display
 
+from etlab.session import options
+
 
 class TwoOutputs(traitlets.HasTraits):
     """What a widget inherits first; it gives `_snapshot_html`, and its module hides `hides`."""
@@ -21,6 +23,8 @@ class TwoOutputs(traitlets.HasTraits):
         raise NotImplementedError
 
     def _ipython_display_(self) -> None:
+        if self.has_trait("theme") and getattr(self, "theme") == "auto":  # noqa: B009
+            self.set_trait("theme", options.theme)  # "auto" unless the session says one
         html = self._snapshot_html()
         # The same content has the same name, so that a notebook that runs again does not change.
         self.hides = f"etlab-snapshot-{zlib.crc32(html.encode()):08x}"

@@ -81,3 +81,11 @@ def test_every_view_leaves_a_picture_and_then_shows_itself(results, view, result
     assert picture["text/plain"] == widget["text/plain"] == repr(live)
     assert live.hides in picture["text/html"]
     assert shown(live)[0] == picture  # a notebook that runs again does not change
+
+
+def test_views_that_say_no_theme_have_that_of_the_session(results, monkeypatch):
+    monkeypatch.setenv("ETLAB_THEME", "dark")
+    own, light = (results["graph"].widget(theme=theme) for theme in ("auto", "light"))
+    shown(own)
+    shown(light)
+    assert (own.theme, light.theme) == ("dark", "light")
