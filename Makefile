@@ -54,7 +54,7 @@ types: setup
 	@tools/js-types
 
 test-python: setup
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
 
 # The developer's build holds the C++ tests; importing the runtime brings it up to date.
 test-cpp: setup
@@ -65,14 +65,16 @@ test-js: setup
 	@tools/js-tests
 
 notebooks: setup
-	$(BIN)/python -m pytest --nbval --nbval-sanitize-with docs/sanitize.cfg notebooks
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile \
+	  --nbval --nbval-sanitize-with docs/sanitize.cfg notebooks
 
 sanitize: setup
+	PATH="$(abspath $(BIN)):$$PATH" tools/cpp-sanitize
+
+# The kernels' cases on an extension that Python can load with GCC's sanitizers.
+sanitize-kernels: setup
 	PATH="$(abspath $(BIN)):$$PATH" tools/cpp-tests build/sanitize \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DETLAB_SANITIZE=address,undefined
-
-# The kernels' cases on the extension of the same build.
-sanitize-kernels: sanitize
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/sanitize --target _native --parallel 2
 	PATH="$(abspath $(BIN)):$$PATH" tools/kernel-sanitizer build/sanitize
 
@@ -90,7 +92,7 @@ bench: setup
 	$(BIN)/python benchmarks/extended.py
 	$(BIN)/python benchmarks/loading.py
 
-check-all: test sanitize-kernels fuzz wheel
+check-all: test sanitize sanitize-kernels fuzz wheel
 	ETLAB_FULL=1 $(BIN)/python -m pytest tests
 	$(MAKE) bench
 

@@ -73,7 +73,11 @@ def test_operator_without_a_kernel_says_how_to_register_one(program):
         _load(program)
 
 
-@pytest.mark.parametrize("operator", [NAME, f"{LIBRARY}::scale", scale, "packet", "overload"])
+@pytest.mark.parametrize(
+    "operator",
+    [NAME, f"{LIBRARY}::scale", scale, "packet", "overload"],
+    ids=["out", "name", "definition", "packet", "overload"],
+)
 def test_operators_own_kernel_computes_what_eager_does(program, kernels, operator):
     packet = getattr(torch.ops, LIBRARY).scale
     operator = {"packet": packet, "overload": packet.default}.get(operator, operator)
