@@ -1,5 +1,7 @@
 """Operators on the elements of two tensors, or of a tensor and a number."""
 
+import math
+
 import torch
 from torch import fx
 
@@ -29,6 +31,11 @@ def _why_not(node: fx.Node, context: Context) -> str | None:
         return "its alpha is known only at run time"
     if isinstance(node.args[1], fx.Node) and not isinstance(node.args[1].meta["val"], torch.Tensor):
         return "its second operand is a number known only at run time: make it a tensor"
+    if node.meta["val"].dtype is torch.float16:
+        for number in (a for a in node.args[:2] if isinstance(a, int | float)):
+            # PyTorch computes with the number itself: 0 x -1e9 is 0, and 0 x -inf is none.
+            if math.isfinite(number) and abs(number) > torch.finfo(torch.float16).max:
+                return f"{number:g} is infinite in float16: write a number of at most 65504"
     return None
 
 

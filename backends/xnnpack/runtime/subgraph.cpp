@@ -22,7 +22,9 @@ size_t round_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * k
 }  // namespace
 
 Subgraph::Subgraph(const DelegateDescription& description)
-    : file_(open_payload(description.processed)), graph_(file_, description) {
+    : file_(open_payload(description.processed)),
+      graph_(file_, description),
+      workspace_(Workspace::of_this_method()) {
   for (const auto& [from, to] : graph_.quantized_inputs()) add_conversion(from, to);
   for (uint32_t i = 0; i < file_.graph->xnodes()->size(); ++i) add_step(i);
   check_order();
@@ -115,14 +117,16 @@ void Subgraph::reshape(const std::vector<Shape>& input_shapes, int threads) {
   planned_threads_ = threads;
 }
 
-// Gives every intermediate value memory: views share that of what they look at, elementwise results
-// take over that of an operand that nobody reads any more.
+// Whether a value lies in the workspace, if it has memory of its own.
+bool Subgraph::is_own(size_t value) const {
+  const GraphValue& v = graph_.value(value);
+  return !v.is_constant() && !v.is_input && !v.is_output;
+}
+
+// Gives every intermediate value a place in the workspace: views share that of what they look at,
+// elementwise results take over that of an operand that nobody reads any more.
 void Subgraph::plan(int threads) {
   const size_t count = operands_.size();
-  const auto is_own = [&](size_t value) {
-    const GraphValue& v = graph_.value(value);
-    return !v.is_constant() && !v.is_input && !v.is_output;
-  };
   std::vector<size_t> storage(count);
   for (size_t i = 0; i < count; ++i) storage[i] = i;
   std::vector<Lifetime> lifetimes(count);
@@ -168,23 +172,24 @@ void Subgraph::plan(int threads) {
     }
   }
   const ArenaPlan arena = plan_arena(lifetimes, kAlignment);
-  const MemoryScope scope(MemoryKind::kWorkspace);
-  if (arena.size > arena_.size()) {
-    arena_ = AlignedBuffer();
-    arena_ = AlignedBuffer(arena.size, "intermediate values of an XNNPACK delegate");
-  }
   size_t scratch = 0;
   for (const Step& step : steps_) scratch = std::max(scratch, step.run->scratch_bytes(threads));
-  if (scratch > scratch_.size()) {
-    scratch_ = AlignedBuffer();
-    scratch_ = AlignedBuffer(scratch, "scratch of an XNNPACK delegate");
-  }
+  arena_bytes_ = arena.size;
+  scratch_bytes_ = scratch;
+  workspace_->reserve(arena_bytes_, scratch_bytes_);
   storage_of_.resize(count);
-  for (size_t i = 0; i < count; ++i) {
-    storage_of_[i] = home[storage[i]];
+  for (size_t i = 0; i < count; ++i) storage_of_[i] = home[storage[i]];
+  offsets_ = arena.offsets;
+  place();
+}
+
+// The workspace lies somewhere else when another delegate of the method needed a larger one.
+void Subgraph::place() {
+  placed_at_ = workspace_->arena();
+  for (size_t i = 0; i < operands_.size(); ++i) {
     const size_t base = storage_of_[i];
     if (!is_own(base)) continue;
-    operands_[i].data = arena_.data() + arena.offsets[base];
+    operands_[i].data = workspace_->arena() + offsets_[base];
     if (graph_.value(i).quantization.row_dims > 0) {
       const auto numel = static_cast<size_t>(operands_[i].shape.numel());
       operands_[i].rows =
@@ -195,6 +200,9 @@ void Subgraph::plan(int threads) {
 
 void Subgraph::run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* const> outputs,
                    NodeObserver* observer) {
+  // Another delegate may have made it larger, or have failed to and left it empty.
+  workspace_->reserve(arena_bytes_, scratch_bytes_);
+  if (workspace_->arena() != placed_at_) place();
   for (size_t i = 0; i < inputs_.size(); ++i) operands_[inputs_[i]].data = inputs[i];
   for (size_t i = 0; i < outputs_.size(); ++i) operands_[outputs_[i]].data = outputs[i];
   for (size_t i = 0; i < operands_.size(); ++i) {
@@ -206,7 +214,8 @@ void Subgraph::run(Context& context, Span<uint8_t* const> inputs, Span<uint8_t* 
   }
   // An observer sees every node.
   const bool is_joined = observer == nullptr;
-  const RunContext run{context, {operands_.data(), operands_.size()}, scratch_.data(), is_joined};
+  const RunContext run{
+      context, {operands_.data(), operands_.size()}, workspace_->scratch(), is_joined};
   for (const Step& step : steps_) {
     context.check_interrupted();
     if (is_joined && step.is_joined &&

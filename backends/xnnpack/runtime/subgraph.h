@@ -6,6 +6,7 @@
 
 #include "backends/xnnpack/runtime/graph.h"
 #include "backends/xnnpack/runtime/operator.h"
+#include "backends/xnnpack/runtime/workspace.h"
 
 namespace etlab {
 
@@ -45,7 +46,9 @@ class Subgraph {
   void add_conversion(size_t from, size_t to);
   void check_order() const;
   void find_arguments();
+  bool is_own(size_t value) const;
   void plan(int threads);
+  void place();
   void report(NodeObserver& observer, const Step& step, int64_t begin, int64_t end) const;
 
   PayloadFile file_;
@@ -57,8 +60,11 @@ class Subgraph {
   std::vector<size_t> storage_of_;  // the value whose memory a value has
   std::vector<Shape> planned_for_;
   int planned_threads_ = 0;
-  AlignedBuffer arena_;
-  AlignedBuffer scratch_;
+  std::shared_ptr<Workspace> workspace_;
+  size_t arena_bytes_ = 0;              // of it that this delegate needs
+  size_t scratch_bytes_ = 0;
+  std::vector<size_t> offsets_;         // in its arena, by value
+  const uint8_t* placed_at_ = nullptr;  // where it lay when the operands were given their places
 };
 
 }  // namespace etlab
