@@ -118,6 +118,7 @@ def _run_first_cell(page: Page) -> None:
         page.wait_for_timeout(1000)
         if prompt.inner_text().strip() != "[ ]:":
             return
+    raise SystemExit("the kernel took no cell in a minute: see whether `make lab` starts one")
 
 
 def _wait_for_status(page: Page, text: str) -> None:

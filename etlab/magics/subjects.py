@@ -49,21 +49,6 @@ def run_or_program(shell: Any, parts: list[str], magic: str) -> tuple[str, Any]:
     return text, value
 
 
-def run_of(shell: Any, parts: list[str], magic: str) -> tuple[str, ExportRun]:
-    """A run, and the expression for it; without one the only run.
-
-    Raises:
-        UsageError: it is something else.
-    """
-    text, value = run_or_program(shell, parts, magic)
-    if not isinstance(value, ExportRun):
-        raise UsageError(
-            f"{magic}: {text} is {type(value).__name__}, not an ExportRun: a program file does not"
-            " know the model that it was made from; make a run with %etexport"
-        )
-    return text, value
-
-
 def only_run(shell: Any, magic: str) -> tuple[str, ExportRun]:
     """The session's run: `run`, or the only one.
 
