@@ -11,6 +11,7 @@ from dataclasses import replace
 from etlab.exir.emit import schema
 from etlab.exir.emit.dump import operator_name
 from etlab.exir.emit.scalar_type import ITEM_SIZES, ScalarType
+from etlab.exir.emit.tensor_lists import open_lists
 from etlab.exir.provenance import short_operator
 from etlab.inspect.graph import GraphNode
 from etlab.inspect.graph_tree import RawGraph, Scope
@@ -35,7 +36,8 @@ def program_graph(
     instructions = [one for chain in plan.chains or () for one in chain.instructions or ()]
     for place, instruction in enumerate(instructions):
         reader.instruction(place, instruction.instr_args)
-    reader.add("output", "output", "", -1, reads=reader.flat(plan.outputs or ()), writes=[])
+    results = open_lists(plan.outputs or (), reader.values)
+    reader.add("output", "output", "", -1, reads=results, writes=[])
     scopes: list[Scope] = [()] * len(reader.nodes)
     if known is not None:
         _adopt(reader.nodes, scopes, names, known, first=len(plan.inputs or ()))
@@ -47,7 +49,7 @@ class _Reader:
 
     def __init__(self, plan: schema.ExecutionPlan) -> None:
         self._plan = plan
-        self._values = [entry.val for entry in plan.values or ()]
+        self.values = [entry.val for entry in plan.values or ()]
         self._writer: dict[int, int] = {}
         self.nodes: list[GraphNode] = []
         self.edges: list[tuple[int, int]] = []
@@ -65,7 +67,7 @@ class _Reader:
     ) -> None:
         """One more node; `shown` is the value whose dtype and shape it has."""
         place = len(self.nodes)
-        tensor = self._values[shown] if 0 <= shown < len(self._values) else None
+        tensor = self.values[shown] if 0 <= shown < len(self.values) else None
         dtype, shape, nbytes = _tensor_facts(tensor)
         self.nodes.append(
             GraphNode(place, name, kind, operator, "", "", dtype, shape, nbytes, backend)
@@ -79,13 +81,13 @@ class _Reader:
         name = f"step_{place}"
         if isinstance(call, schema.KernelCall):
             arguments = call.args or ()
-            writes = self.flat(arguments[-1:])
-            reads = self.flat(arguments[: -1 - len(writes)])
+            writes = open_lists(arguments[-1:], self.values)
+            reads = open_lists(arguments[: -1 - len(writes)], self.values)
             operator = short_operator(operator_name(self._plan, call.op_index))
             shown = writes[0] if writes else -1
             self.add("call", name, operator, shown, reads=reads, writes=writes)
         elif isinstance(call, schema.DelegateCall):
-            values = self.flat(call.args or ())
+            values = open_lists(call.args or (), self.values)
             reads = [index for index in values if index in self._writer]
             writes = [index for index in values if index not in self._writer]
             delegates = self._plan.delegates or ()
@@ -103,17 +105,6 @@ class _Reader:
         else:
             freed = call.value_index if isinstance(call, schema.FreeCall) else -1
             self.add("call", name, "free", -1, reads=[freed], writes=[])
-
-    def flat(self, indices: Sequence[int]) -> list[int]:
-        """Value indices with lists of tensors opened."""
-        result: list[int] = []
-        for index in indices:
-            value = self._values[index] if 0 <= index < len(self._values) else None
-            if isinstance(value, schema.TensorList | schema.OptionalTensorList):
-                result += [item for item in value.items or () if item >= 0]
-            else:
-                result.append(index)
-        return result
 
 
 def _tensor_facts(value: object) -> tuple[str, tuple[int | str, ...], int | None]:

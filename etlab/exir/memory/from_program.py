@@ -8,6 +8,7 @@ import torch
 from etlab.exir.emit import schema
 from etlab.exir.emit.dump import operator_name
 from etlab.exir.emit.scalar_type import DTYPES, ITEM_SIZES
+from etlab.exir.emit.tensor_lists import open_lists
 from etlab.exir.memory.plan import MemoryPlan, PlannedTensor
 from etlab.exir.memory.shared_state import DELEGATE_PADDING
 
@@ -92,8 +93,8 @@ class _Reader:
         call = instruction.instr_args
         if isinstance(call, schema.KernelCall):
             name = operator_name(self._plan, call.op_index)
-            arguments = self._flat(call.args or ())
-            written = self._flat((call.args or ())[-1:])
+            arguments = open_lists(call.args or (), self._values)
+            written = open_lists((call.args or ())[-1:], self._values)
             read = [index for index in arguments if index not in written]
             for index in read:
                 self._touch(index, step, "", source)
@@ -105,7 +106,7 @@ class _Reader:
             delegates = self._plan.delegates or ()
             known = 0 <= call.delegate_index < len(delegates)
             name = f"delegate {delegates[call.delegate_index].id}" if known else "delegate"
-            for index in self._flat(call.args or ()):
+            for index in open_lists(call.args or (), self._values):
                 self._touch(index, step, name if index not in self._known else "", source)
             return name
         if isinstance(call, schema.MoveCall):
@@ -113,17 +114,6 @@ class _Reader:
             self._touch(call.move_to, step, "move", source)
             return "move"
         return "jump" if isinstance(call, schema.JumpFalseCall) else "free"
-
-    def _flat(self, indices: tuple[int, ...]) -> list[int]:
-        """Value indices with lists of tensors opened."""
-        result: list[int] = []
-        for index in indices:
-            value = self._values[index] if 0 <= index < len(self._values) else None
-            if isinstance(value, schema.TensorList | schema.OptionalTensorList):
-                result += [item for item in value.items or () if item >= 0]
-            else:
-                result.append(index)
-        return result
 
     def _take_over(self, index: int, read: list[int]) -> None:
         """Let a result that lies where an argument lies be another name of the argument."""
