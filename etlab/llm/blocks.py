@@ -13,6 +13,7 @@ import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed::
 from torch import nn
 from torch.nn import functional
 
+from etlab.exir.shared_operators import shared_library
 from etlab.quantize.intx.embedding import QuantizedEmbedding
 
 BLOCK = 32
@@ -95,7 +96,9 @@ _own: Any = torch.library.Library("etlab", "FRAGMENT")  # type: ignore[no-untype
 _own.define("linear_blocks(Tensor input, Tensor steps, Tensor scales, Tensor least) -> Tensor")
 _own.impl("linear_blocks", linear_blocks, "CompositeExplicitAutograd")
 _own.impl("linear_blocks", _linear_shape, "Meta")
-_official: Any = torch.library.Library("quantized_decomposed", "FRAGMENT")  # type: ignore[no-untyped-call]  # torch's
+_official: Any = shared_library(
+    "quantized_decomposed", "executorch.exir.passes._quant_patterns_and_replacements"
+)
 if not hasattr(torch.ops.quantized_decomposed, "mixed_linear"):
     _official.define(
         "mixed_linear(Tensor input, Tensor weight, Tensor weight_scales,"

@@ -10,6 +10,8 @@ import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed::
 from torch.nn import functional
 
+from etlab.exir.shared_operators import shared_library
+
 _OPTIONS = "Tensor? attn_mask=None, float drpout_p=0.0, bool is_causal=False, float? scale=None"
 _SCHEMAS = {
     "sdpa_with_kv_cache": (
@@ -151,7 +153,7 @@ _KERNELS = {
     "update_cache_with_indices": (_update_cache_with_indices, _nothing),
 }
 
-_library: Any = torch.library.Library("llama", "FRAGMENT")  # type: ignore[no-untyped-call]  # torch's
+_library: Any = shared_library("llama", "executorch.extension.llm.custom_ops.custom_ops")
 for _name, _schema in _SCHEMAS.items():
     if hasattr(torch.ops.llama, _name):  # the official package came first
         continue

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from etlab.exir.shared_operators import shared_library
 from etlab.quantize.base import quiet_imports
 
 with quiet_imports():
@@ -151,6 +152,8 @@ def _define(library: Any, bits: int) -> None:
     library.impl(f"{name}.dtype", shape, "Meta")
 
 
-_library: Any = torch.library.Library("quantized_decomposed", "FRAGMENT")  # type: ignore[no-untyped-call]  # torch's
+_library: Any = shared_library(
+    "quantized_decomposed", "executorch.exir.passes._quant_patterns_and_replacements"
+)
 for _bits in _NAMES:
     _define(_library, _bits)
