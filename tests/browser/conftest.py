@@ -192,6 +192,9 @@ def _run_first_cell(page):
     prompt = page.locator(".jp-InputPrompt").first
     prompt.wait_for()
     for _ in range(60):
+        # A slow server makes JupyterLab ask, for a kernel or about its copy of the file.
+        for button in page.locator(".jp-Dialog .jp-mod-accept").all():
+            button.click()
         page.locator(".jp-CodeCell .cm-content").first.click()
         page.keyboard.press("Shift+Enter")
         page.wait_for_timeout(1000)
