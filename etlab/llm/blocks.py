@@ -106,6 +106,16 @@ if not hasattr(torch.ops.quantized_decomposed, "mixed_linear"):
     )
     _official.impl("mixed_linear", mixed_linear, "CompositeExplicitAutograd")
     _official.impl("mixed_linear", _mixed_shape, "Meta")
+_shapes: list[Any] = []  # libraries with what ExecuTorch's definition lacks
+
+
+def _complete_mixed_linear() -> None:
+    """Let `mixed_linear` be exported where ExecuTorch's definition serves: it tells no shapes."""
+    if torch._C._dispatch_has_kernel_for_dispatch_key("quantized_decomposed::mixed_linear", "Meta"):
+        return
+    library: Any = torch.library.Library("quantized_decomposed", "IMPL")  # type: ignore[no-untyped-call]
+    library.impl("mixed_linear", _mixed_shape, "Meta")
+    _shapes.append(library)
 
 
 class BlockLinear(nn.Module):
@@ -113,6 +123,7 @@ class BlockLinear(nn.Module):
 
     def __init__(self, blocks: Blocks, bias: torch.Tensor | None) -> None:
         super().__init__()
+        _complete_mixed_linear()
         self.is_asymmetric = blocks.least is not None
         if blocks.least is not None:
             self.register_buffer("weight", pack_steps(blocks.values))

@@ -15,7 +15,12 @@ rows = torch.ops.quantized_decomposed.embedding_byte(
     table, scales, None, -128, 127, torch.tensor([1])
 )
 assert rows.tolist() == [[6.0, 8.0]], rows
-torch.ops.llama.custom_sdpa.default, torch.ops.quantized_decomposed.mixed_linear.default
+torch.ops.llama.custom_sdpa.default
+"""
+BLOCKS = """
+from etlab.llm.blocks import BlockLinear, Blocks
+blocks = Blocks(torch.ones(4, 32, dtype=torch.int8), torch.ones(4, 1, dtype=torch.float16), None)
+torch.export.export(BlockLinear(blocks, None), (torch.randn(2, 32),))
 """
 
 
@@ -24,6 +29,6 @@ torch.ops.llama.custom_sdpa.default, torch.ops.quantized_decomposed.mixed_linear
 )
 @pytest.mark.parametrize("lines", [(OURS, THEIRS), (THEIRS, OURS)], ids=["ours", "theirs"])
 def test_both_packages_work_whichever_is_imported_first(lines):
-    script = "\n".join(["import torch, torchao", lines[0], LOOK_UP, lines[1], LOOK_UP])
+    script = "\n".join(["import torch, torchao", lines[0], LOOK_UP, lines[1], LOOK_UP, BLOCKS])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
