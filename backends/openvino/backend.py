@@ -4,10 +4,10 @@ import io
 import warnings
 from typing import Any
 
-import torch
 from torch import fx
 from torch.export import ExportedProgram
 
+from etlab.backends.openvino.element_types import TYPES
 from etlab.backends.openvino.quantized import as_floats
 from etlab.errors import BackendMissingError, LoweringError
 from etlab.exir.edge import EdgeGraph
@@ -65,7 +65,7 @@ def _inputs(edge: EdgeGraph, openvino: Any) -> list[tuple[Any, Any]]:
     """Shape and type of every input of the delegate."""
     states = state_targets(edge)
     return [
-        (_shape(node, openvino), getattr(openvino.Type, _TYPES[node.meta["val"].dtype]))
+        (_shape(node, openvino), getattr(openvino.Type, TYPES[node.meta["val"].dtype]))
         for node in edge.graph.nodes
         if node.op == "placeholder" and node.name not in states
     ]
@@ -75,17 +75,3 @@ def _shape(node: fx.Node, openvino: Any) -> Any:
     return openvino.PartialShape(
         [size if isinstance(size, int) else openvino.Dimension() for size in node.meta["val"].shape]
     )
-
-
-_TYPES = {
-    torch.bool: "boolean",
-    torch.uint8: "u8",
-    torch.int8: "i8",
-    torch.int16: "i16",
-    torch.int32: "i32",
-    torch.int64: "i64",
-    torch.float16: "f16",
-    torch.bfloat16: "bf16",
-    torch.float32: "f32",
-    torch.float64: "f64",
-}

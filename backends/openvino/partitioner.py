@@ -10,6 +10,7 @@ from torch._ops import OpOverload
 from torch.export import ExportedProgram
 
 from etlab.backends.openvino import package
+from etlab.backends.openvino.element_types import TYPES
 from etlab.backends.openvino.quantized import is_grid, may_read_grid
 from etlab.errors import BackendMissingError
 from etlab.exir.partition.compile_spec import CompileSpec
@@ -17,22 +18,6 @@ from etlab.exir.partition.helpers import names_of, partition_by_support, why_not
 from etlab.exir.partition.partitioner import DelegationSpec, Partitioner, PartitionResult
 
 BACKEND_ID = "OpenvinoBackend"
-
-# What OpenVINO's interface has a number for (`runtime/library.cpp`).
-_DTYPES = frozenset(
-    {
-        torch.bool,
-        torch.uint8,
-        torch.int8,
-        torch.int16,
-        torch.int32,
-        torch.int64,
-        torch.float16,
-        torch.bfloat16,
-        torch.float32,
-        torch.float64,
-    }
-)
 
 # What the front end translates besides those that it lists for `torch.compile`.
 _ALSO = frozenset(
@@ -115,7 +100,7 @@ class OpenvinoPartitioner(Partitioner):
         for one in [node, *node.all_input_nodes]:
             held = one.meta["val"]
             for value in held if isinstance(held, tuple | list) else (held,):
-                if value.dtype not in _DTYPES:
+                if value.dtype not in TYPES:
                     return f"OpenVINO has no {value.dtype} tensors: convert to float32"
                 if 0 in value.shape:
                     return "a tensor without elements: nothing to compute"
