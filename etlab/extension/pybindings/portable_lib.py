@@ -148,6 +148,23 @@ class ExecuTorchModule:
         return method
 
 
+def _load(
+    source: str | bytes,
+    data: str | bytes | None,
+    enable_etdump: bool,
+    debug_buffer_size: int,
+    verification: Verification,
+) -> ExecuTorchModule:
+    program = Runtime.get().load_program(
+        source,
+        verification=verification,
+        enable_etdump=enable_etdump,
+        debug_buffer_size=debug_buffer_size,
+        data_path=data,
+    )
+    return ExecuTorchModule(program, has_etdump=enable_etdump)
+
+
 def _load_for_executorch(
     program_path: str,
     data_path: str | None = None,
@@ -156,14 +173,7 @@ def _load_for_executorch(
     program_verification: Verification = Verification.InternalConsistency,
 ) -> ExecuTorchModule:
     """Load a program from a file; takes and raises what `Runtime.load_program` does."""
-    program = Runtime.get().load_program(
-        program_path,
-        verification=program_verification,
-        enable_etdump=enable_etdump,
-        debug_buffer_size=debug_buffer_size,
-        data_path=data_path,
-    )
-    return ExecuTorchModule(program, has_etdump=enable_etdump)
+    return _load(program_path, data_path, enable_etdump, debug_buffer_size, program_verification)
 
 
 def _load_for_executorch_from_buffer(
@@ -174,14 +184,7 @@ def _load_for_executorch_from_buffer(
     program_verification: Verification = Verification.InternalConsistency,
 ) -> ExecuTorchModule:
     """Load a program from bytes; takes and raises what `Runtime.load_program` does."""
-    program = Runtime.get().load_program(
-        buffer,
-        verification=program_verification,
-        enable_etdump=enable_etdump,
-        debug_buffer_size=debug_buffer_size,
-        data_path=data_map_buffer,
-    )
-    return ExecuTorchModule(program, has_etdump=enable_etdump)
+    return _load(buffer, data_map_buffer, enable_etdump, debug_buffer_size, program_verification)
 
 
 def _load_for_executorch_from_bundled_program(
