@@ -96,7 +96,8 @@ ETLAB_TEST(probabilities_are_those_of_softmax) {
     options.temperature = temperature;
     double total = 0;
     for (const float logit : logits) total += std::exp(logit / temperature);
-    for (const Sampler::Candidate& one : Sampler(options).candidates(logits)) {
+    Sampler sampler(options);  // owns what candidates() returns
+    for (const Sampler::Candidate& one : sampler.candidates(logits)) {
       const double expected = std::exp(logits[static_cast<size_t>(one.token)] / temperature) / total;
       CHECK(std::abs(one.weight - expected) <= 1e-5 * expected + 1e-36);
     }
