@@ -108,7 +108,7 @@ def list_partitioners() -> Choices:
                     name,
                     _first_line(kind),
                     _texts(parameters_of(kind)),
-                    _missing(kind.needs),
+                    _missing(kind.needs, kind.extra),
                     kind,
                 )
                 for name, kind in partitioner_classes().items()
@@ -219,6 +219,6 @@ def _first_line(kind: Any) -> str:
     return next(iter(lines), "")
 
 
-def _missing(package: str | None) -> str:
-    is_there = package is None or importlib.util.find_spec(package) is not None
-    return "" if is_there else f"{package}: pip install 'etlab[{package}]'"
+def _missing(module: str | None, extra: str | None) -> str:
+    is_there = module is None or importlib.util.find_spec(module) is not None
+    return "" if is_there else f"{module}: pip install 'etlab[{extra or module}]'"

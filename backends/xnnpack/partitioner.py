@@ -12,7 +12,6 @@ from torch.export import ExportedProgram
 from etlab.backends.xnnpack.attention_masks import PrepareAttentionMasks
 from etlab.backends.xnnpack.operators.registry import Context, all_rules, overload
 from etlab.backends.xnnpack.quantized import DEQUANTIZE, Plan, per_tensor, plan_quantized
-from etlab.backends.xnnpack.shared_dequantize import DequantizeForEachUser
 from etlab.backends.xnnpack.support import why_not_tensors
 from etlab.exir.graph import constant_placeholders, is_getitem
 from etlab.exir.partition.grouping import group_supported
@@ -20,6 +19,7 @@ from etlab.exir.partition.helpers import names_of, tag_constant_data
 from etlab.exir.partition.lower import SHARED_TAGS
 from etlab.exir.partition.partitioner import DelegationSpec, Partitioner, PartitionResult
 from etlab.exir.passes.base import Pass
+from etlab.exir.passes.dequantize_for_each_user import DequantizeForEachUser
 
 BACKEND_ID = "XnnpackBackend"
 

@@ -8,8 +8,8 @@ annotation gives its kind, so that one description serves reading, writing and p
         inputs: Int32s | None = None
         instructions: tuple[Instruction, ...] = ()
 
-A nested dataclass is a table, `tuple[Table, ...]` a vector of tables, `str` a string, `OneOf` a
-union (which takes two slots). `None` is absence.
+A nested dataclass is a table, `tuple[Table, ...]` a vector of tables, `str` a string,
+`tuple[str, ...]` a vector of them, `OneOf` a union (which takes two slots). `None` is absence.
 """
 
 from dataclasses import MISSING, dataclass, fields
@@ -47,6 +47,11 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Texts:
+    """A vector of strings."""
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A nested table."""
 
@@ -60,7 +65,7 @@ class Tables:
     type: type
 
 
-Kind = Scalar | Items | OneOf | Text | Table | Tables
+Kind = Scalar | Items | OneOf | Text | Texts | Table | Tables
 
 Int8 = Annotated[int, Scalar("b")]
 Int16 = Annotated[int, Scalar("h")]
@@ -141,6 +146,8 @@ def _kind_of(hint: Any) -> tuple[Kind, Any]:
         present = [member for member in get_args(hint) if member is not NoneType]
         if len(present) == 1:
             return _kind_of(present[0])
+    if get_origin(hint) is tuple and get_args(hint)[0] is str:
+        return Texts(), tuple
     if get_origin(hint) is tuple:
         return Tables(get_args(hint)[0]), tuple
     if hint is str:

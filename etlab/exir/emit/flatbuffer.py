@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import flatbuffers
 
-from etlab.exir.emit.fields import Items, OneOf, Scalar, Table, Tables, Text, table_fields
+from etlab.exir.emit.fields import Items, OneOf, Scalar, Table, Tables, Text, Texts, table_fields
 
 _SIZES = {"b": 1, "B": 1, "?": 1, "h": 2, "i": 4, "I": 4, "f": 4, "q": 8, "Q": 8, "d": 8}
 _REFERENCE = "r"  # a 32-bit offset to something written before
@@ -145,7 +145,9 @@ class _Writer:
         if type(kind) is Table or type(kind) is OneOf:
             return self.write_table(value)
         if type(kind) is Tables:
-            return self._write_tables(value)
+            return self._write_offsets([self.write_table(item) for item in value])
+        if type(kind) is Texts:
+            return self._write_offsets([self.builder.CreateSharedString(text) for text in value])
         assert type(kind) is Text
         return cast(int, self.builder.CreateSharedString(value))
 
@@ -183,8 +185,7 @@ class _Writer:
             offset = self._vectors[key] = self._write_vector(data, len(value), alignment)
         return offset
 
-    def _write_tables(self, items: Any) -> int:
-        offsets = [self.write_table(item) for item in items]
+    def _write_offsets(self, offsets: list[int]) -> int:
         count = len(offsets)
         builder = self.builder
         builder.Prep(4, 4 * count)

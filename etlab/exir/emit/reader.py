@@ -8,7 +8,17 @@ import struct
 from typing import Any
 
 from etlab.errors import InvalidProgramError
-from etlab.exir.emit.fields import Field, Items, OneOf, Scalar, Table, Tables, Text, table_fields
+from etlab.exir.emit.fields import (
+    Field,
+    Items,
+    OneOf,
+    Scalar,
+    Table,
+    Tables,
+    Text,
+    Texts,
+    table_fields,
+)
 
 _SIZES = {"b": 1, "B": 1, "?": 1, "h": 2, "i": 4, "I": 4, "f": 4, "q": 8, "Q": 8, "d": 8}
 _SCALARS = {code: struct.Struct("<" + code) for code in _SIZES}
@@ -103,6 +113,8 @@ class _Reader:
             return self._vector(target, kind, is_bytes=field.is_bytes)
         if isinstance(kind, Text):
             return self._text(target, field)
+        if isinstance(kind, Texts):
+            return self._text_vector(target, field)
         if isinstance(kind, Tables):
             return self._table_vector(target, kind)
         assert isinstance(kind, Table)
@@ -142,6 +154,17 @@ class _Reader:
                 for index in range(count)
             )
         return self._vectors[key]
+
+    def _text_vector(self, position: int, field: Field) -> tuple[str, ...]:
+        key = (position, Texts)
+        if key not in self._vectors:
+            count = self._count(position, 4)
+            self._vectors[key] = tuple(
+                self._text(self.reference(position + 4 + 4 * index), field)
+                for index in range(count)
+            )
+        found: tuple[str, ...] = self._vectors[key]
+        return found
 
     def _text(self, position: int, field: Field) -> str:
         count = self._count(position, 1)

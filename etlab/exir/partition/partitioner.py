@@ -46,11 +46,13 @@ class Partitioner:
 
     Attributes:
         choice: the name to choose the class by; None: that of its backend, for the first such.
-        needs: the package that lowering needs, also the name of etlab's extra; None: nothing.
+        needs: the module that lowering or running needs, as it is imported; None: nothing.
+        extra: etlab's extra with that module; None: it has the module's name.
     """
 
     choice: ClassVar[str | None] = None
     needs: ClassVar[str | None] = None
+    extra: ClassVar[str | None] = None
 
     def __call__(self, exported_program: ExportedProgram) -> PartitionResult:
         """The same as `partition`."""

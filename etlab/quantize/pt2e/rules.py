@@ -138,7 +138,7 @@ def _annotate_static(node: fx.Node, config: QuantizationConfig, config_of: Confi
     elif target is aten.cat.default:
         _annotate_cat(node, config)
     elif target in SHARED and _moves_only(node):
-        _share(node)
+        share_scale(node)
 
 
 def _is_layer(node: fx.Node, state: set[str]) -> bool:
@@ -186,6 +186,12 @@ def _only_user(node: fx.Node, targets: tuple[Any, ...], config_of: ConfigOf) -> 
     return users[0] if config_of(users[0]) is not None else None
 
 
+def annotate_own_scale(node: fx.Node, config: QuantizationConfig) -> None:
+    """Observe the tensors that an operator takes, and its result."""
+    _observe_inputs(node, config)
+    _annotate_result(node, config)
+
+
 def _observe_inputs(node: fx.Node, config: QuantizationConfig) -> None:
     sources = [source for source in node.all_input_nodes if is_quantizable(source)]
     specs = {source: _input_spec(source, config) for source in sources}
@@ -222,7 +228,7 @@ def _annotate_cat(node: fx.Node, config: QuantizationConfig) -> None:
     )
 
 
-def _share(node: fx.Node) -> None:
+def share_scale(node: fx.Node) -> None:
     """The result has the input's scale, if the input is an observed result."""
     source: Any = node.args[0]
     if _is_observed(source):

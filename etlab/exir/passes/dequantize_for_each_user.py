@@ -2,11 +2,10 @@
 
 from torch import fx
 
-from etlab.backends.xnnpack.quantized import DEQUANTIZE, DEQUANTIZE_CHANNELS, DEQUANTIZE_DYNAMIC
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.passes.base import Pass, PassResult
 
-_DEQUANTIZE = {DEQUANTIZE, DEQUANTIZE_CHANNELS, *DEQUANTIZE_DYNAMIC}
+_DEQUANTIZE = ("quantized_decomposed.dequantize_", "torchao.dequantize_affine.")
 
 
 class DequantizeForEachUser(Pass):
@@ -20,7 +19,7 @@ class DequantizeForEachUser(Pass):
         """Edit `graph`."""
         changed = False
         for node in list(graph.graph.nodes):
-            if str(node.target) in _DEQUANTIZE and len(node.users) > 1:
+            if str(node.target).startswith(_DEQUANTIZE) and len(node.users) > 1:
                 for user in [user for user in node.users if user.op != "output"][1:]:
                     user.replace_input_with(node, _copy(node))
                     changed = True

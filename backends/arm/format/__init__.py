@@ -1,0 +1,1 @@
+"""The TOSA file format: Arm's tensor operators as a FlatBuffer."""

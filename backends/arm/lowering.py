@@ -1,0 +1,188 @@
+"""A quantized edge graph as a TOSA graph.
+
+TOSA's pictures have their channels last. Values stay in the order that their operator made, and are
+transposed where somebody wants another one, once for each.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+
+from etlab.backends.arm.builder import GraphBuilder, Tensor
+from etlab.backends.arm.format.file import write_graph
+from etlab.backends.arm.format.operators import DType
+from etlab.backends.arm.format.schema import Graph
+from etlab.backends.arm.operators.registry import all_rules
+from etlab.backends.arm.quantized import LIMITS, Operation, Plan, Scale, plan_operations
+from etlab.errors import LoweringError
+from etlab.exir.edge import EdgeGraph
+from etlab.exir.graph import constant_placeholders
+
+ELEMENTS = {torch.int8: DType.INT8, torch.int16: DType.INT16, torch.int32: DType.INT32}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A node's integers in the graph.
+
+    Attributes:
+        tensor: that holds them.
+        order: dimension `order[i]` of the node is dimension i of the tensor.
+    """
+
+    tensor: Tensor
+    order: tuple[int, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Of the node."""
+        return tuple(self.tensor.shape[self.order.index(dim)] for dim in range(len(self.order)))
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A subgraph as TOSA.
+
+    Attributes:
+        graph: its content; inputs and outputs are those of the subgraph, in order.
+        values: the tensors of nodes whose integers it holds, by name.
+        plan: what was lowered.
+    """
+
+    graph: Graph
+    values: dict[str, Value]
+    plan: Plan
+
+    @property
+    def data(self) -> bytes:
+        """The graph as bytes."""
+        return write_graph(self.graph)
+
+
+def lower(edge: EdgeGraph) -> Lowered:
+    """Lower a subgraph that a partitioner cut out.
+
+    Raises:
+        LoweringError: it has nodes that the partitioner would not take.
+    """
+    return Lowering(edge).run()
+
+
+class Lowering:
+    """The graph while it grows, and the values that nodes have in it.
+
+    Attributes:
+        graph: takes the operators.
+    """
+
+    def __init__(self, edge: EdgeGraph) -> None:
+        self._edge = edge
+        self._constants = constant_placeholders(edge)
+        self._plan = plan_operations(edge.graph.nodes, self._constants, tuple(all_rules()))
+        self._values: dict[fx.Node, Value] = {}
+        self._arranged: dict[tuple[str, tuple[int, ...]], Tensor] = {}
+        self.graph = GraphBuilder()
+
+    def run(self) -> Lowered:
+        """Lower all."""
+        for node in self._edge.graph.nodes:
+            if node.op == "placeholder" and node not in self._constants:
+                val = node.meta["val"]
+                tensor = self.graph.input(node.name, val.shape, val.dtype)
+                self._values[node] = Value(tensor, tuple(range(val.dim())))
+            elif node.op == "call_function":
+                self._lower(node)
+        results: Any = self._edge.graph.output_node().args[0]
+        for node in results:
+            value = self.value(node)
+            self.graph.output(self.arranged(value, tuple(range(len(value.order)))))
+        named = {node.name: value for node, value in self._values.items()}
+        return Lowered(self.graph.finish(), named, self._plan)
+
+    def _lower(self, node: fx.Node) -> None:
+        operation = self._plan.operations.get(node)
+        if operation is None:
+            if node not in self._plan.owner:
+                reason = self._plan.reasons.get(node, "no rule")
+                raise LoweringError(f"TOSA cannot compute '{node.name}' ({node.target}): {reason}")
+            return
+        self._values[operation.quantize] = all_rules()[str(node.target)].lower(self, operation)
+
+    def value(self, node: fx.Node) -> Value:
+        """The integers of a node: a quantize, an input, a constant, or what a dequantize reads."""
+        if node in self._values:
+            return self._values[node]
+        if node in self._constants:
+            tensor = self._constants[node]
+            made = self.graph.constant(tensor.numpy(), ELEMENTS[tensor.dtype], name=node.name)
+            self._values[node] = Value(made, tuple(range(tensor.dim())))
+            return self._values[node]
+        source: Any = node.args[0]
+        return self.value(source)
+
+    def source(self, operation: Operation, index: int = 0) -> Value:
+        """The integers of an input."""
+        return self.value(operation.sources[index])
+
+    def arranged(self, value: Value, order: Sequence[int]) -> Tensor:
+        """A value whose dimensions lie in an order."""
+        key = (value.tensor.name, tuple(order))
+        if key not in self._arranged:
+            moves = [value.order.index(dim) for dim in order]
+            self._arranged[key] = self.graph.transpose(value.tensor, moves)
+        return self._arranged[key]
+
+    def plain(self, value: Value) -> Tensor:
+        """A value whose dimensions lie in the node's own order."""
+        return self.arranged(value, range(len(value.order)))
+
+    def moved(self, operation: Operation, tensor: Tensor) -> Tensor:
+        """Elements of the first input's scale in the result's, within the activation's limits."""
+        return self.rescaled(
+            operation, tensor, [operation.scales[0].scale / operation.result.scale]
+        )
+
+    def rescaled(
+        self, operation: Operation, tensor: Tensor, ratios: Sequence[float], zero_point: Any = None
+    ) -> Tensor:
+        """Integers in the result's scale, within the activation's limits.
+
+        Args:
+            operation: whose result it is.
+            tensor: sums, or integers of the first input's scale.
+            ratios: its steps in those of the result; one for each channel, or one.
+            zero_point: of the integers; None: the first input's, if they are no sums.
+        """
+        result = operation.result
+        is_sum = tensor.dtype in (DType.INT32, DType.INT48)
+        if zero_point is None:
+            zero_point = 0 if is_sum else operation.scales[0].zero_point
+        name = operation.quantize.name
+        is_same = not is_sum and set(ratios) == {1.0} and zero_point == result.zero_point
+        if not is_same or ELEMENTS[result.dtype] is not tensor.dtype:
+            tensor = self.graph.rescale(
+                tensor,
+                ratios,
+                zero_point=zero_point,
+                result_zero_point=result.zero_point,
+                dtype=ELEMENTS[result.dtype],
+                name=name,
+            )
+        if operation.limits() != LIMITS[result.dtype]:
+            tensor = self.graph.clamp(tensor, *operation.limits(), name=f"{name}_limited")
+        return tensor
+
+
+def widened(lowering: Lowering, tensor: Tensor, scale: Scale, ratio: float, name: str) -> Tensor:
+    """Integers without their zero point, as int32, times a ratio."""
+    return lowering.graph.rescale(
+        tensor,
+        [ratio],
+        zero_point=scale.zero_point,
+        result_zero_point=0,
+        dtype=DType.INT32,
+        name=name,
+    )

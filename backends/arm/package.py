@@ -1,0 +1,11 @@
+"""The packages of Arm's: TOSA's reference model, and the compiler for Ethos-U."""
+
+import importlib.util
+
+REFERENCE_MODEL = "tosa_reference_model"  # of the package tosa-tools
+EXTRA = "arm"  # of etlab, with all of them
+
+
+def has_reference_model() -> bool:
+    """Whether the reference model can be imported; it is not."""
+    return importlib.util.find_spec(REFERENCE_MODEL) is not None
