@@ -32,6 +32,7 @@ from etlab.runtime.registries import (
     register_backend,
 )
 from etlab.runtime.roofline import Roofline, measure_roofline
+from etlab.runtime.stand_ins import standing_in, stands_in
 from etlab.runtime.threads import set_thread_count, thread_count
 from etlab.runtime.trace import EventTrace, NodeEvent, NodeResult, RunTrace, TraceEvent
 
@@ -64,6 +65,8 @@ __all__ = [
     "register_kernel",
     "scalar_type_of",
     "set_thread_count",
+    "standing_in",
+    "stands_in",
     "thread_count",
     "unregister_kernel",
 ]

@@ -38,7 +38,7 @@ class Scale:
     def nearest(self, number: float) -> int:
         """The integer that a number is rounded to, within the dtype."""
         low, high = LIMITS[self.dtype]
-        steps = min(max(number / self.scale, 2 * low), 2 * high)
+        steps = min(max(number / self.scale, 4.0 * low), 4.0 * high)
         return min(max(round(steps) + self.zero_point, low), high)
 
 

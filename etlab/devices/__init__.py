@@ -4,14 +4,15 @@
     run.parity(paths=["native", "device:ssh:pi@raspberry"])
 
 What stands behind the second colon is the device's address. The program and its inputs are pushed
-there, `etlab-run` runs it, outputs and events are pulled back.
+there, `etlab-run` runs it, outputs and events are pulled back. A stand-in computes in this process,
+in the place of hardware that is not here.
 """
 
 import importlib
 import inspect
 import pkgutil
 
-from etlab.devices.base import Device, DeviceAbsentError, DeviceError
+from etlab.devices.base import Device, DeviceAbsentError, DeviceError, StandIn
 from etlab.devices.builder import Build, build
 from etlab.devices.session import DeviceSession
 from etlab.errors import NotFoundError
@@ -22,6 +23,7 @@ __all__ = [
     "DeviceAbsentError",
     "DeviceError",
     "DeviceSession",
+    "StandIn",
     "build",
     "device",
     "list_devices",
@@ -33,7 +35,7 @@ def list_devices() -> dict[str, str]:
     return {name: inspect.getdoc(kind) or "" for name, kind in sorted(_kinds().items())}
 
 
-def device(name: str) -> Device:
+def device(name: str) -> Device | StandIn:
     """The device of a name as it stands behind "device:", for example "ssh:pi@raspberry".
 
     Raises:
@@ -47,7 +49,7 @@ def device(name: str) -> Device:
     return kinds[kind](address)
 
 
-def _kinds() -> dict[str, type[Device]]:
+def _kinds() -> dict[str, type[Device | StandIn]]:
     found = {}
     for info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{info.name}")

@@ -1,6 +1,7 @@
 """What a device is: a way to put files there, to run a command there, and to fetch files back."""
 
 import contextlib
+import importlib.util
 import shlex
 import shutil
 import subprocess
@@ -105,6 +106,33 @@ class HereDevice(Device):
 
     def remove_folder(self, there: str) -> None:
         """Nothing: the folder belongs to the caller."""
+
+
+class StandIn:
+    """What computes in this process in the place of hardware that is not here.
+
+    A subclass's file ends with `DEVICE = <the class>`; the file's name is the device's.
+
+    Attributes:
+        name: that delegates ask for with `etlab.runtime.stands_in`.
+        needs: the module that it computes with.
+        way_out: how to get that.
+
+    Raises:
+        DeviceAbsentError: the module is not installed.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[str]
+    way_out: ClassVar[str]
+
+    def __init__(self, address: str = "") -> None:
+        if address:
+            raise InvalidArgumentError(f"device '{self.name}' takes no address, got '{address}'")
+        if importlib.util.find_spec(self.needs) is None:
+            raise DeviceAbsentError(
+                f"device '{self.name}' needs {self.needs}, which is not installed: {self.way_out}"
+            )
 
 
 def need_tool(name: str, package: str) -> str:

@@ -164,11 +164,17 @@ def device_path(
         try:
             with stages.stage(f"start {name}"):
                 device = devices.device(name.removeprefix(DEVICE_PREFIX))
-                session = devices.DeviceSession(
-                    device, program, method=method, timeout=timeout, tensor_data=tensor_data
-                )
+                session = None
+                if not isinstance(device, devices.StandIn):
+                    session = devices.DeviceSession(
+                        device, program, method=method, timeout=timeout, tensor_data=tensor_data
+                    )
         except devices.DeviceAbsentError as error:
             raise PathAbsentError(str(error)) from None
+        if session is None:
+            with _stand_in_path(device.name, program, method, tensor_data)() as path:
+                yield path
+            return
 
         def call(sample: tuple[Any, ...]) -> list[Any]:
             with stages.stage(f"run {name}"):
@@ -176,6 +182,23 @@ def device_path(
 
         with session:
             yield call
+
+    return opened
+
+
+def _stand_in_path(
+    name: str, program: bytes, method: str, tensor_data: Mapping[str, bytes] | None
+) -> Path:
+    """Our runtime, with a stand-in for hardware that is not here."""
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[OpenPath]:
+        from etlab.runtime import standing_in
+
+        with contextlib.ExitStack() as held:
+            with standing_in(name):
+                path = held.enter_context(native_path(program, method, tensor_data=tensor_data)())
+            yield path
 
     return opened
 

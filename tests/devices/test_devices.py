@@ -199,7 +199,7 @@ def test_names_and_addresses_are_checked() -> None:
     ]:
         with pytest.raises(EtlabError, match=message):
             device(name)
-    assert list(list_devices()) == ["aarch64-qemu", "adb", "local", "ssh"]
+    assert list(list_devices()) == ["aarch64-qemu", "adb", "local", "ssh", "tosa"]
 
 
 def test_a_device_does_not_choose_which_files_are_read(tmp_path: Path) -> None:
