@@ -53,8 +53,8 @@ std::unique_ptr<Method> Method::load(const Program& program, std::string_view na
 }
 
 Method::Method(const Program& program, const schema::ExecutionPlan& plan)
-    : plan_(plan), shared_state_(program.shared_state()), name_(plan.name()->str()), values_(program, plan), binder_(plan, values_),
-      context_(ThreadPool::shared(), &interrupt_) {
+    : plan_(plan), shared_state_(program.shared_state()), name_(plan.name()->str()),
+      values_(program, plan), binder_(plan, values_), context_(ThreadPool::shared(), &interrupt_) {
   find_kernels();
   make_delegates(program);
   make_instructions();
@@ -199,11 +199,14 @@ void Method::run(Span<const Value> inputs, const RunOptions& options,
     ~RestoreAtEnd() { values.restore(); }
   } restore_at_end{values_};
   interrupt_.store(false, std::memory_order_relaxed);
+  const std::shared_ptr<ThreadPool> pool = ThreadPool::shared();
+  const ThreadPool::KeepAwake awake(*pool, shares_ranges_);
   if (watch_ != nullptr) watch_->begin_run();
   binder_.bind(inputs);
   if (watch_ != nullptr) watch_->inputs_bound();
-  context_.begin_run(ThreadPool::shared(), options.poller);
+  context_.begin_run(pool, options.poller);
   execute(options);
+  shares_ranges_ = awake.has_shared();
   if (watch_ != nullptr) watch_->end_run();
   take_outputs({outputs_.data(), outputs_.size()});
   binder_.give_back(inputs);

@@ -151,6 +151,7 @@ class Method {
   std::timed_mutex turn_;  // held by the thread that runs
   std::atomic<bool> interrupt_{false};
   Context context_;
+  bool shares_ranges_ = false;  // in its last run: the workers are woken before the next one begins
 };
 
 }  // namespace etlab

@@ -15,13 +15,17 @@ namespace etlab {
 
 namespace {
 constexpr int kMostThreads = 1024;
-constexpr std::chrono::microseconds kSpin{20};
+// How long a thread looks out before it sleeps: a worker while a method runs, the caller for the
+// workers' last pieces, and a worker when no method runs.
+constexpr std::chrono::microseconds kSpinInRun{1000};
+constexpr std::chrono::microseconds kSpinForWorkers{200};
+constexpr std::chrono::microseconds kSpinIdle{20};
 }  // namespace
 
 // One range at a time is open: workers join it by counting themselves into `state_`, which also
 // carries the number of the range, so that joining, leaving and closing are one atomic step each.
-// Between the ranges of a running method they spin for some microseconds, by the clock, because
-// waking a sleeper costs more than most ranges; then they sleep.
+// Between the ranges of a running method they spin for a while, by the clock, because waking a
+// sleeper costs more than most ranges; then they sleep.
 class ThreadPool::Workers {
  public:
   explicit Workers(int count)
@@ -41,6 +45,18 @@ class ThreadPool::Workers {
   }
 
   int count() const { return static_cast<int>(threads_.size()) + 1; }
+
+  void begin_method(bool expects_ranges) {
+    methods_.fetch_add(1);
+    if (!expects_ranges || threads_.empty() || sleepers_.load() == 0) return;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ++calls_;
+    }
+    wake_.notify_all();
+  }
+  void end_method() { methods_.fetch_sub(1); }
+  uint64_t last_range() const { return range_of(state_.load(std::memory_order_relaxed)); }
 
   void run(int64_t count, int64_t grain, const std::atomic<bool>* interrupt,
            const RangeFunction& body) {
@@ -105,7 +121,7 @@ class ThreadPool::Workers {
   void close() {
     state_.fetch_and(~kOpen);
     const auto is_done = [this] { return (state_.load() & kJoined) == 0; };
-    if (spin_until(is_done)) return;
+    if (spin_until(is_done, [] { return kSpinForWorkers; })) return;
     std::unique_lock<std::mutex> lock(mutex_);
     is_caller_asleep_.store(true);
     done_.wait(lock, is_done);
@@ -141,19 +157,25 @@ class ThreadPool::Workers {
 
   void wait_for_range(uint64_t seen) {
     const auto is_called = [&] { return is_stopping_.load() || is_new(state_.load(), seen); };
-    if (spin_until(is_called)) return;
-    std::unique_lock<std::mutex> lock(mutex_);
-    sleepers_.fetch_add(1);
-    wake_.wait(lock, is_called);
-    sleepers_.fetch_sub(1);
+    const auto patience = [this] {
+      return methods_.load(std::memory_order_relaxed) > 0 ? kSpinInRun : kSpinIdle;
+    };
+    while (!spin_until(is_called, patience)) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      const uint64_t calls = calls_;
+      sleepers_.fetch_add(1);
+      wake_.wait(lock, [&] { return is_called() || calls_ != calls; });
+      sleepers_.fetch_sub(1);
+    }
   }
 
-  template <typename Condition>
-  bool spin_until(const Condition& condition) const {
+  // False when the patience is over, which is asked again and again.
+  template <typename Condition, typename Patience>
+  bool spin_until(const Condition& condition, const Patience& patience) const {
     if (!may_spin_) return condition();
-    const auto deadline = std::chrono::steady_clock::now() + kSpin;
+    const auto begin = std::chrono::steady_clock::now();
     while (!condition()) {
-      if (std::chrono::steady_clock::now() >= deadline) return false;
+      if (std::chrono::steady_clock::now() - begin >= patience()) return false;
       relax();
     }
     return true;
@@ -173,10 +195,12 @@ class ThreadPool::Workers {
   std::atomic<bool> is_taken_{false};  // by the caller whose range is being shared
   std::atomic<uint64_t> state_{0};
   std::atomic<Task*> task_{nullptr};
+  std::atomic<int> methods_{0};  // that run now
   std::atomic<int> sleepers_{0};
   std::atomic<bool> is_caller_asleep_{false};
   std::atomic<bool> is_stopping_{false};
   std::mutex mutex_;
+  uint64_t calls_ = 0;  // to wake without a range, under mutex_
   std::condition_variable wake_;
   std::condition_variable done_;
 };
@@ -185,6 +209,15 @@ ThreadPool::ThreadPool(int thread_count)
     : workers_(std::make_unique<Workers>(std::max(thread_count, 1))) {}
 
 ThreadPool::~ThreadPool() = default;
+
+ThreadPool::KeepAwake::KeepAwake(ThreadPool& pool, bool expects_ranges)
+    : workers_(*pool.workers_), first_range_(workers_.last_range()) {
+  workers_.begin_method(expects_ranges);
+}
+
+ThreadPool::KeepAwake::~KeepAwake() { workers_.end_method(); }
+
+bool ThreadPool::KeepAwake::has_shared() const { return workers_.last_range() != first_range_; }
 
 int ThreadPool::thread_count() const { return workers_->count(); }
 

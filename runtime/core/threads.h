@@ -35,11 +35,30 @@ class RangeFunction {
 // Workers that share one range at a time with the calling thread. Two methods that run at once may
 // use one pool: the second caller computes alone instead of waiting.
 class ThreadPool {
+  class Workers;
+
  public:
   explicit ThreadPool(int thread_count);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
+
+  // While one lives, as long as a method runs, the workers wait awake for its next range, for about a
+  // millisecond after the last one: waking a sleeper takes longer than most ranges.
+  class KeepAwake {
+   public:
+    // `expects_ranges`: wakes those who sleep now, so that they are there when the first range opens.
+    KeepAwake(ThreadPool& pool, bool expects_ranges);
+    ~KeepAwake();
+    KeepAwake(const KeepAwake&) = delete;
+    KeepAwake& operator=(const KeepAwake&) = delete;
+    // Whether the pool has shared a range since.
+    bool has_shared() const;
+
+   private:
+    Workers& workers_;
+    uint64_t first_range_;
+  };
 
   int thread_count() const;
   // Runs body over [0, count) in pieces of at least `grain`; returns when all pieces are done or,
@@ -54,7 +73,6 @@ class ThreadPool {
   static void set_shared_thread_count(int thread_count);
 
  private:
-  class Workers;
   std::unique_ptr<Workers> workers_;
 };
 
