@@ -8,6 +8,7 @@ from torch import fx
 from torch.export import ExportedProgram
 
 from etlab.backends.openvino.element_types import TYPES
+from etlab.backends.openvino.package import core
 from etlab.backends.openvino.quantized import as_floats
 from etlab.errors import BackendMissingError, LoweringError
 from etlab.exir.edge import EdgeGraph
@@ -49,7 +50,7 @@ class OpenvinoBackend(BackendDetails):
                 model = openvino.convert_model(
                     to_exported_program(edge), input=_inputs(edge, openvino)
                 )
-            compiled = openvino.Core().compile_model(model, device, options)
+            compiled = core().compile_model(model, device, options)
             exported = compiled.export_model()
         except Exception as error:  # its front end raises many kinds
             operators = sorted({str(n.target) for n in edge.graph.nodes if n.op == "call_function"})

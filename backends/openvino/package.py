@@ -1,8 +1,10 @@
 """Where OpenVINO is on this machine."""
 
+import functools
 import importlib.util
 import os
 from pathlib import Path
+from typing import Any
 
 _VARIABLE = "OPENVINO_LIB_PATH"  # read by the native part, and by ExecuTorch's
 
@@ -22,3 +24,15 @@ def show_library() -> None:
     libraries = sorted((Path(spec.origin).parent / "libs").glob("libopenvino_c.*"))
     if libraries:
         os.environ[_VARIABLE] = str(libraries[0])
+
+
+@functools.cache
+def core() -> Any:
+    """The `openvino.Core` of the process, which is never let go.
+
+    With its last core OpenVINO unmaps the stack that it gave a thread for signals; the next signal,
+    a notebook's stop button, would end the process.
+    """
+    import openvino
+
+    return openvino.Core()

@@ -64,9 +64,8 @@ class OpenvinoDelegate : public Delegate {
 
  private:
   void import(int thread_count) {
-    openvino::Core* core = nullptr;
-    library_.check(library_.core_create(&core), "making its core");
-    const openvino::OwnedCore owned(core);
+    const openvino::SharedCore shared = openvino::shared_core();
+    openvino::Core* const core = shared.core;
     const std::string threads = std::to_string(thread_count);
     const char* const device = options_.device.c_str();
     if (options_.device == "CPU") {

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "runtime/core/error.h"
 
@@ -36,7 +37,6 @@ Library load() {
 #define ETLAB_FIND(name) find(library, "ov_" #name, path, found.name)
   ETLAB_FIND(get_last_err_msg);
   ETLAB_FIND(core_create);
-  ETLAB_FIND(core_free);
   ETLAB_FIND(core_set_property);
   ETLAB_FIND(core_import_model);
   ETLAB_FIND(compiled_model_inputs_size);
@@ -73,6 +73,17 @@ void Library::check(Status status, const char* what) const {
   const char* const words = get_last_err_msg();
   fail(ErrorKind::kInternal, "OpenVINO: ", what, " failed with status ", status, ": ",
        words != nullptr ? words : "no reason given");
+}
+
+SharedCore shared_core() {
+  static std::mutex mutex;
+  static Core* core = nullptr;
+  std::unique_lock<std::mutex> lock(mutex);
+  if (core == nullptr) {
+    const Library& library = Library::get();
+    library.check(library.core_create(&core), "making its core");
+  }
+  return {std::move(lock), core};
 }
 
 int element_type_of(ScalarType type) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "runtime/core/scalar_type.h"
@@ -26,7 +27,6 @@ using Status = int;  // 0 is success
 struct Library {
   const char* (*get_last_err_msg)();
   Status (*core_create)(Core**);
-  void (*core_free)(Core*);
   Status (*core_set_property)(const Core*, const char* device, ...);
   Status (*core_import_model)(const Core*, const char* content, size_t size, const char* device,
                               CompiledModel**);
@@ -57,12 +57,20 @@ template <typename T, void (*Library::*free)(T*)>
 struct Freed {
   void operator()(T* object) const { (Library::get().*free)(object); }
 };
-using OwnedCore = std::unique_ptr<Core, Freed<Core, &Library::core_free>>;
 using OwnedModel =
     std::unique_ptr<CompiledModel, Freed<CompiledModel, &Library::compiled_model_free>>;
 using OwnedRequest =
     std::unique_ptr<InferRequest, Freed<InferRequest, &Library::infer_request_free>>;
 using OwnedTensor = std::unique_ptr<Tensor, Freed<Tensor, &Library::tensor_free>>;
+
+// The one core of the process, for whoever holds the lock: what is set on it holds for all. Never
+// freed: with its last core OpenVINO unmaps the stack that it gave the first thread for signals, and
+// the next signal (a notebook's stop button) would end the process.
+struct SharedCore {
+  std::unique_lock<std::mutex> lock;
+  Core* core;
+};
+SharedCore shared_core();
 
 // The number of an element type in OpenVINO's interface; throws kNotSupported where it has none.
 int element_type_of(ScalarType type);

@@ -1,6 +1,9 @@
 """OpenVINO as a delegate: what it takes, that it computes what eager does, and what goes wrong."""
 
 import importlib.util
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -142,3 +145,25 @@ def test_a_missing_package_is_named_where_it_is_chosen(monkeypatch):
     assert not package.is_installed()
     with pytest.raises(BackendMissingError, match=r"pip install 'etlab\[openvino\]'"):
         etlab.export(nn.ReLU(), (X,), partitioner="openvino")
+
+
+SIGNALLED = """
+import faulthandler, gc, signal, sys
+faulthandler.enable()  # as a notebook's kernel does: signals get a stack of their own
+sys.path.insert(0, {folder!r})
+from test_openvino import Attention, check
+import torch
+check(Attention().eval(), torch.randn(2, 6, 8), is_whole=False)
+gc.collect()
+arrived = []
+signal.signal(signal.SIGUSR1, lambda *_: arrived.append(True))
+signal.raise_signal(signal.SIGUSR1)
+print("arrived", arrived)
+"""
+
+
+def test_signals_arrive_after_a_model_is_gone():
+    code = SIGNALLED.format(folder=str(Path(__file__).parent))
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "arrived [True]" in result.stdout
