@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from etlab.backends.arm.format import operators as tosa
 from etlab.backends.arm.format.operators import DType, RoundingMode
@@ -23,14 +22,6 @@ from etlab.backends.arm.scaling import multiplier_and_shift
 # What ExecuTorch's Arm backend writes by default, which Vela and the reference model take.
 VERSION = Version(1, 0, 0, draft=False)
 
-DTYPES = {
-    DType.BOOL: torch.bool,
-    DType.INT8: torch.int8,
-    DType.INT16: torch.int16,
-    DType.INT32: torch.int32,
-    DType.INT48: torch.int64,
-}
-_OF_TORCH = {dtype: own for own, dtype in DTYPES.items()}
 _MAIN = "main"
 
 
@@ -63,9 +54,9 @@ class GraphBuilder:
         self._outputs: list[str] = []
         self._constants: dict[tuple[Any, ...], Tensor] = {}
 
-    def input(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+    def input(self, name: str, shape: Sequence[int], dtype: DType) -> Tensor:
         """An input of the graph."""
-        made = self._tensor(name, shape, _OF_TORCH[dtype])
+        made = self._tensor(name, shape, dtype)
         self._inputs.append(made.name)
         return made
 

@@ -5,19 +5,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from etlab.backends.arm.builder import DTYPES
 from etlab.backends.arm.format.file import read_graph
-from etlab.backends.arm.format.operators import DType
+from etlab.backends.arm.format.inside import DTYPES
 from etlab.backends.arm.format.schema import Block
 from etlab.backends.arm.reference_model import run
 from etlab.errors import InvalidArgumentError, InvalidProgramError
 from etlab.runtime import NamedData, register_backend
 
-_NAMES = {dtype: own for own, dtype in DTYPES.items()} | {
-    torch.float32: DType.FP32,
-    torch.float16: DType.FP16,
-    torch.int64: DType.INT64,
-}
+_NAMES = {dtype: own for own, dtype in DTYPES.items()}
 
 
 class TosaDelegate:
@@ -53,7 +48,7 @@ class TosaDelegate:
 
     def _as_tensor(self, name: str, array: np.ndarray) -> torch.Tensor:
         entry = self._entries[name]
-        dtype = next((one for one, own in _NAMES.items() if own is entry.type), None)
+        dtype = DTYPES.get(entry.type)
         if dtype is None:
             raise InvalidArgumentError(
                 f"output '{name}' of the TOSA graph is {entry.type.name}, which torch cannot hold"

@@ -91,7 +91,7 @@ class Lowering:
         for node in self._edge.graph.nodes:
             if node.op == "placeholder" and node not in self._constants:
                 val = node.meta["val"]
-                tensor = self.graph.input(node.name, val.shape, val.dtype)
+                tensor = self.graph.input(node.name, val.shape, ELEMENTS[val.dtype])
                 self._values[node] = Value(tensor, tuple(range(val.dim())))
             elif node.op == "call_function":
                 self._lower(node)

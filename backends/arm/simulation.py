@@ -7,7 +7,12 @@ import torch
 
 from etlab.backends.arm.arithmetic import evaluate
 from etlab.backends.arm.lowering import Value, lower
-from etlab.backends.arm.quantized import Operation, scale_of
+from etlab.backends.arm.quantized import (
+    DEQUANTIZE,
+    DEQUANTIZE_CHANNELS,
+    Operation,
+    scale_of,
+)
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.graph import constant_placeholders
 
@@ -35,11 +40,12 @@ def simulate(subgraph: EdgeGraph, inputs: Sequence[Any]) -> dict[str, Any]:
         for node in operation.members:
             source: Any = node.args[0]
             scale = scale_of(node)
-            if node in operation.sources and scale is not None:
+            if str(node.target) == DEQUANTIZE and scale is not None:
                 values[node.name] = scale.dequantized(values[source.name])
-            elif node is not operation.quantize and node.name not in values:
-                is_weight = "dequantize" in str(node.target)
-                values[node.name] = _weight(operation) if is_weight else result
+            elif str(node.target) == DEQUANTIZE_CHANNELS:
+                values[node.name] = _weight(operation)
+            elif node is not operation.quantize:
+                values[node.name] = result
     return values
 
 

@@ -6,9 +6,10 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from etlab.backends.arm.format.dump import dump_graph
-from etlab.backends.arm.lowering import lower
+from etlab.backends.arm.format.inside import GraphInside
+from etlab.backends.arm.lowering import Lowered, lower
 from etlab.exir.edge import EdgeGraph
-from etlab.exir.partition.backend import BackendDetails, PreprocessResult
+from etlab.exir.partition.backend import BackendDetails, PreprocessResult, ValueOrigin
 from etlab.exir.partition.compile_spec import CompileSpec
 
 _PRODUCT = (
@@ -24,6 +25,16 @@ DIFFERENCES = {
 }
 
 
+def value_origins(lowered: Lowered) -> dict[int, tuple[ValueOrigin, ...]]:
+    """The nodes whose integers the graph's values are, by the value's number."""
+    numbers = GraphInside(lowered.graph).numbers
+    found: dict[int, tuple[ValueOrigin, ...]] = {}
+    for node, value in lowered.values.items():
+        number = numbers[value.tensor.name]
+        found[number] = (*found.get(number, ()), ValueOrigin(node, value.order))
+    return found
+
+
 class TOSABackend(BackendDetails):
     """Writes TOSA graphs, the payload of ExecuTorch's TOSABackend."""
 
@@ -35,7 +46,13 @@ class TOSABackend(BackendDetails):
     ) -> PreprocessResult:
         """Lower a subgraph."""
         view: Any = edge_program
-        return PreprocessResult(lower(view.edge_graph).data)
+        lowered = lower(view.edge_graph)
+        return PreprocessResult(lowered.data, value_origins=value_origins(lowered))
+
+    @staticmethod
+    def look_inside(processed: bytes) -> GraphInside:
+        """The graph's operators and values."""
+        return GraphInside.of(processed)
 
     @staticmethod
     def describe(processed: bytes) -> str:
