@@ -91,6 +91,11 @@ class Lowering:
         for node in self._edge.graph.nodes:
             if node.op == "placeholder" and node not in self._constants:
                 val = node.meta["val"]
+                if val.dtype not in ELEMENTS:
+                    raise LoweringError(
+                        f"TOSA graphs here are of integers, input '{node.name}' is {val.dtype}: "
+                        "quantize the model (int8-arm), and let the partitioner choose"
+                    )
                 tensor = self.graph.input(node.name, val.shape, ELEMENTS[val.dtype])
                 self._values[node] = Value(tensor, tuple(range(val.dim())))
             elif node.op == "call_function":

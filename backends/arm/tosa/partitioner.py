@@ -11,7 +11,14 @@ from torch.export import ExportedProgram
 
 from etlab.backends.arm import package
 from etlab.backends.arm.operators.registry import all_rules
-from etlab.backends.arm.quantized import Operation, Plan, plan_operations
+from etlab.backends.arm.quantized import (
+    DEQUANTIZE,
+    DEQUANTIZE_CHANNELS,
+    QUANTIZE,
+    Operation,
+    Plan,
+    plan_operations,
+)
 from etlab.backends.arm.tosa.compile_spec import TosaCompileSpec
 from etlab.exir.graph import constant_placeholders
 from etlab.exir.partition.grouping import group_supported
@@ -104,10 +111,10 @@ class TOSAPartitioner(Partitioner):
             return found if owner is node else f"it belongs to '{owner.name}', since {found}"
         if not isinstance(node.target, OpOverload):
             return "it is not an operator on tensors"
-        for user in node.users:
-            if user in plan.reasons:
-                return f"it belongs to '{user.name}', which stays: {plan.reasons[user]}"
-        if "quantize" in str(node.target):
+        if str(node.target) in (QUANTIZE, DEQUANTIZE, DEQUANTIZE_CHANNELS):
+            for user in node.users:
+                if user in plan.reasons:
+                    return f"it belongs to '{user.name}', since {plan.reasons[user]}"
             return "no operator that NPUs compute with integers goes along with it"
         return f"there is no lowering of {node.target} to TOSA"
 
