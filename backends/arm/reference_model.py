@@ -26,6 +26,14 @@ _PATIENCE = 0.05  # seconds between two looks at whether this thread is to stop
 class ReferenceModelError(EtlabError):
     """The reference model refused a graph, failed, or died; the message has its own words."""
 
+    needs_no_traceback = True  # asked for where native code calls Python
+
+
+class ReferenceModelMissingError(BackendMissingError):
+    """The package with the reference model is not installed."""
+
+    needs_no_traceback = True
+
 
 def run(graph: bytes, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Compute a graph.
@@ -35,11 +43,11 @@ def run(graph: bytes, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         inputs: of the graph, in order.
 
     Raises:
-        BackendMissingError: the package tosa-tools is not installed.
+        ReferenceModelMissingError: the package tosa-tools is not installed.
         ReferenceModelError: the model refused the graph or died; the message has its words.
     """
     if not package.has_reference_model():
-        raise BackendMissingError(
+        raise ReferenceModelMissingError(
             "TOSA graphs run on Arm's reference model, of the package tosa-tools, which is not "
             "installed: pip install 'etlab[arm]'"
         )
@@ -59,7 +67,8 @@ class _Child:
             stderr=self._stderr,
         )
         self._answers: queue.Queue[Any] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     @property
     def is_alive(self) -> bool:
@@ -82,6 +91,7 @@ class _Child:
         finally:
             if not is_answered:
                 self._process.kill()
+                self._process.wait()
         if not is_answered:
             raise ReferenceModelError(f"TOSA's reference model {self._death()}{self._words(begin)}")
         outputs, reason = answer
@@ -94,6 +104,11 @@ class _Child:
         """End the child."""
         self._process.kill()
         self._process.wait()
+        self._reader.join()
+        for stream in (self._process.stdin, self._process.stdout, self._stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):  # what was written for a dead one
+                    stream.close()
 
     def _read(self) -> None:
         """Take answers until the child has ended."""

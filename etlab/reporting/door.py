@@ -43,7 +43,7 @@ def report(
     if not subjects:
         raise InvalidArgumentError("report: expected at least one result, got none")
     parts = [part for one in subjects for part in _parts(one)]
-    heading = title or _title(_data_of(subjects[0]))
+    heading = title or _title(_data_of(parts[0]))
     numbers = json_module.dumps(
         {"title": heading, "results": [numbers_of(_data_of(part)) for part in parts]},
         separators=(",", ":"),
@@ -63,7 +63,9 @@ def report(
 
 
 def _parts(subject: Any) -> Sequence[Any]:
-    """A run with what is known of it without running it; anything else by itself."""
+    """A run with what is known of it without running it; anything else as it says, or by itself."""
+    if hasattr(subject, "report_parts"):
+        return list(subject.report_parts())
     data = _data_of(subject)
     if not hasattr(data, "_repr_html_"):
         raise InvalidArgumentError(

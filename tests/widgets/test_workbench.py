@@ -52,7 +52,7 @@ def shown(bench):
 def test_pickers_offer_what_exists(model, inputs):
     bench = etlab.Workbench(model, inputs)
     assert [
-        name for name, _ in bench.partitioner.dropdown.options
+        name for _, name in bench.partitioner.dropdown.options
     ] == etlab.list_partitioners().names
     assert [name for name, _ in bench.quantizer.dropdown.options] == etlab.list_quantizers().names
     assert bench.run is None

@@ -20,7 +20,7 @@ from etlab.widgets.code_view import CodeView
 from etlab.widgets.workbench.data import DataPicker
 from etlab.widgets.workbench.panels import Panel, kinds
 from etlab.widgets.workbench.picker import ChoicePicker
-from etlab.widgets.workbench.rounds import Round, history_table, without_report
+from etlab.widgets.workbench.rounds import Round, Rounds, without_report
 from etlab.widgets.workbench.selection import SharedSelection
 from etlab.widgets.workbench.snapshot import Snapshot
 from etlab.widgets.workbench.stopping import StopRound, end_thread
@@ -191,6 +191,18 @@ class Workbench(ipywidgets.VBox):
         """Names of what is selected, as the view has them in which it was selected."""
         return list(self._selection.names)
 
+    @property
+    def table(self) -> Rounds:
+        """All rounds side by side, beside the baseline that is picked."""
+        pinned = next((one for one in self.rounds if one.number == self.baseline.value), None)
+        name = self._name or type(self._model).__name__
+        return Rounds(tuple(self.rounds), pinned, name)
+
+    def report_parts(self) -> list[Any]:
+        """What `etlab.report` puts on the page: the table, then what each round found."""
+        found = [(one.report, one.run.delegation()) for one in self.rounds]
+        return [self.table, *(part for pair in found for part in pair)]
+
     def start(self) -> None:
         """What *Lower & run* does: a round in a thread of its own, so the kernel stays free."""
         if self._worker is not None and self._worker.is_alive():
@@ -345,8 +357,7 @@ class Workbench(ipywidgets.VBox):
         self.baseline.value = 1 if len(self.rounds) == 1 else chosen
 
     def _show_history(self) -> None:
-        pinned = next((one for one in self.rounds if one.number == self.baseline.value), None)
-        self.history.value = history_table(self.rounds, pinned) if self.rounds else ""
+        self.history.value = self.table._repr_html_() if self.rounds else ""
 
     def _say(self, text: str, *, failed: bool = False) -> None:
         if failed:

@@ -38,7 +38,10 @@ class ChoicePicker(ipywidgets.VBox):
         self._listeners: list[Callable[[], None]] = []
         self._is_quiet = False
         self.dropdown = ipywidgets.Dropdown(
-            options=[(choice.name, choice.name) for choice in choices],
+            options=[
+                (f"{choice.name} (not installed)" if choice.missing else choice.name, choice.name)
+                for choice in choices
+            ],
             value="none",
             description=label,
             tooltip=f"{label}: {tooltip}",
@@ -158,7 +161,8 @@ class ChoicePicker(ipywidgets.VBox):
         self.unfold.description = f"parameters ({len(self.fields)})"
         self.unfold.layout.display = "" if self.fields else "none"
         self._fold()
-        said = next(choice.summary for choice in self.choices if choice.name == name)
+        chosen = next(choice for choice in self.choices if choice.name == name)
+        said = chosen.summary + (f" Not installed: {chosen.missing}" if chosen.missing else "")
         style = "opacity:.8;line-height:1.3;white-space:normal"
         self.summary.value = f'<div style="{style}">{display.escape(said)}</div>'
         self._tell()

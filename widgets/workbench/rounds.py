@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from etlab import display
 from etlab.numerics import ParityReport, metric
 from etlab.run import ExportRun
+
+if TYPE_CHECKING:
+    import pandas
 
 COLUMNS = (
     "round",
@@ -60,6 +64,38 @@ class Round:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """All rounds of a bench, side by side.
+
+    Attributes:
+        rounds: in order.
+        baseline: the one that the others are compared with; None for none.
+        model: its name.
+    """
+
+    rounds: tuple[Round, ...]
+    baseline: Round | None
+    model: str
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """One row a round: bytes, the delegated share of calls, dB, seconds."""
+        import pandas
+
+        rows = [
+            [one.number, one.run.partitioner, one.run.quantizer, *one.figures, one.seconds]
+            for one in self.rounds
+        ]
+        return pandas.DataFrame(rows, columns=list(COLUMNS)).set_index("round")
+
+    def __str__(self) -> str:
+        """A text table."""
+        return display.text_table(COLUMNS, _rows(self.rounds, self.baseline))
+
+    def _repr_html_(self) -> str:
+        return history_table(self.rounds, self.baseline)
+
+
 def without_report(code: str) -> str:
     """The code of a round up to its run."""
     return code.rpartition("\nreport =")[0] or code
@@ -67,7 +103,12 @@ def without_report(code: str) -> str:
 
 def history_table(rounds: Sequence[Round], baseline: Round | None) -> str:
     """All rounds as an HTML table, with differences to the baseline."""
-    rows = [
+    rows = _rows(rounds, baseline)
+    return display.table(COLUMNS, rows, numeric=_NUMERIC, caption="rounds of this bench")
+
+
+def _rows(rounds: Sequence[Round], baseline: Round | None) -> list[list[str]]:
+    return [
         [
             f"{one.number}{' (baseline)' if one is baseline else ''}",
             one.run.partitioner,
@@ -77,7 +118,6 @@ def history_table(rounds: Sequence[Round], baseline: Round | None) -> str:
         ]
         for one in rounds
     ]
-    return display.table(COLUMNS, rows, numeric=_NUMERIC, caption="rounds of this bench")
 
 
 def _figures(one: Round, baseline: Round | None) -> list[str]:
