@@ -109,7 +109,8 @@ class ExportRun:
     def file(self) -> ProgramFile:
         """The program as a file in memory."""
         outside = self.program.data_files()
-        return ProgramFile(bytes(self.program.buffer), name=f"{self.name}.pte", tensor_data=outside)
+        name, host_data = f"{self.name}.pte", self.program.host_data()
+        return ProgramFile(bytes(self.program.buffer), name, outside, host_data)
 
     def save(self, path: str | Path) -> Path:
         """Write the .pte file, and .ptd files beside it; returns where the former is."""

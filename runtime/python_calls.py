@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from etlab.errors import InvalidArgumentError
+from etlab.errors import InvalidArgumentError, NotSupportedError
 from etlab.runtime.tensors import TensorDescription, as_tensor, describe_tensor
 
 
@@ -54,6 +54,12 @@ def stop_python(thread: int) -> None:
 
 class WrongResultError(InvalidArgumentError):
     """Python code returned what is no tensor; the message says all, a traceback would be ours."""
+
+    needs_no_traceback = True  # asked for by `fail_with_traceback` of the bindings
+
+
+class RefusedError(NotSupportedError):
+    """A delegate that cannot run here; the message says why, a traceback would tell nothing."""
 
     needs_no_traceback = True  # asked for by `fail_with_traceback` of the bindings
 

@@ -20,9 +20,8 @@ def lowered_run(module, *inputs, **options):
     """A run of a quantized module, its samples among them."""
     torch.manual_seed(0)
     data = [inputs, tuple(x * 0.7 + 0.1 for x in inputs)]
-    return etlab.export(
-        module.eval(), inputs, quantizer="int8-arm", calibration=data, partitioner="tosa", **options
-    )
+    chosen = {"quantizer": "int8-arm", "partitioner": "tosa"} | options
+    return etlab.export(module.eval(), inputs, calibration=data, **chosen)
 
 
 def delegates(run):

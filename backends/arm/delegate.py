@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from etlab.backends.arm.ethosu.runtime import EthosURuntime
 from etlab.backends.arm.format.file import read_graph
 from etlab.backends.arm.format.inside import DTYPES
 from etlab.backends.arm.format.schema import Block
@@ -81,3 +82,4 @@ class TosaRuntime:
 
 
 register_backend("TOSABackend", TosaRuntime())
+register_backend("EthosUBackend", EthosURuntime(TosaDelegate))

@@ -4,7 +4,7 @@ TOSA's pictures have their channels last. Values stay in the order that their op
 transposed where somebody wants another one, once for each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,12 @@ def lower(edge: EdgeGraph) -> Lowered:
     Raises:
         LoweringError: it has nodes that the partitioner would not take.
     """
-    return Lowering(edge).run()
+    return Lowering(constant_placeholders(edge)).run(edge)
+
+
+def lower_alone(operation: Operation, constants: Mapping[fx.Node, torch.Tensor]) -> Graph:
+    """Lower one operation; what it reads are inputs of the graph."""
+    return Lowering(constants).run_alone(operation)
 
 
 class Lowering:
@@ -78,40 +83,53 @@ class Lowering:
         graph: takes the operators.
     """
 
-    def __init__(self, edge: EdgeGraph) -> None:
-        self._edge = edge
-        self._constants = constant_placeholders(edge)
-        self._plan = plan_operations(edge.graph.nodes, self._constants, tuple(all_rules()))
+    def __init__(self, constants: Mapping[fx.Node, torch.Tensor]) -> None:
+        self._constants = constants
         self._values: dict[fx.Node, Value] = {}
         self._arranged: dict[tuple[str, tuple[int, ...]], Tensor] = {}
         self.graph = GraphBuilder()
 
-    def run(self) -> Lowered:
-        """Lower all."""
-        for node in self._edge.graph.nodes:
+    def run(self, edge: EdgeGraph) -> Lowered:
+        """Lower all of a graph."""
+        plan = plan_operations(edge.graph.nodes, self._constants, tuple(all_rules()))
+        for node in edge.graph.nodes:
             if node.op == "placeholder" and node not in self._constants:
-                val = node.meta["val"]
-                if val.dtype not in ELEMENTS:
-                    raise LoweringError(
-                        f"TOSA graphs here are of integers, input '{node.name}' is {val.dtype}: "
-                        "quantize the model (int8-arm), and let the partitioner choose"
-                    )
-                tensor = self.graph.input(node.name, val.shape, ELEMENTS[val.dtype])
-                self._values[node] = Value(tensor, tuple(range(val.dim())))
+                self._give(node)
             elif node.op == "call_function":
-                self._lower(node)
-        results: Any = self._edge.graph.output_node().args[0]
+                self._lower(node, plan)
+        results: Any = edge.graph.output_node().args[0]
         for node in results:
             value = self.value(node)
             self.graph.output(self.arranged(value, tuple(range(len(value.order)))))
         named = {node.name: value for node, value in self._values.items()}
-        return Lowered(self.graph.finish(), named, self._plan)
+        return Lowered(self.graph.finish(), named, plan)
 
-    def _lower(self, node: fx.Node) -> None:
-        operation = self._plan.operations.get(node)
+    def run_alone(self, operation: Operation) -> Graph:
+        """Lower one operation of a graph."""
+        for source in operation.sources:
+            node: Any = source.args[0]
+            if node not in self._constants and node not in self._values:
+                self._give(node)
+        value = all_rules()[str(operation.node.target)].lower(self, operation)
+        self.graph.output(value.tensor)
+        return self.graph.finish()
+
+    def _give(self, node: fx.Node) -> None:
+        """Make a node an input."""
+        val = node.meta["val"]
+        if val.dtype not in ELEMENTS:
+            raise LoweringError(
+                f"TOSA graphs here are of integers, input '{node.name}' is {val.dtype}: "
+                "quantize the model (int8-arm), and let the partitioner choose"
+            )
+        tensor = self.graph.input(node.name, val.shape, ELEMENTS[val.dtype])
+        self._values[node] = Value(tensor, tuple(range(val.dim())))
+
+    def _lower(self, node: fx.Node, plan: Plan) -> None:
+        operation = plan.operations.get(node)
         if operation is None:
-            if node not in self._plan.owner:
-                reason = self._plan.reasons.get(node, "no rule")
+            if node not in plan.owner:
+                reason = plan.reasons.get(node, "no rule")
                 raise LoweringError(f"TOSA cannot compute '{node.name}' ({node.target}): {reason}")
             return
         self._values[operation.quantize] = all_rules()[str(node.target)].lower(self, operation)

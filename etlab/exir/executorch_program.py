@@ -23,6 +23,7 @@ from etlab.exir.memory.plan import MemoryPlan
 from etlab.exir.memory.planning import MemoryPlanningPass, PlannedMemory
 from etlab.exir.memory_pools import choose_memories
 from etlab.exir.method_plans import plan_methods, schedule_methods
+from etlab.exir.partition.host_only import HOST_TAG
 from etlab.exir.passes.pipeline import run_passes
 from etlab.exir.record.etrecord import ETRecord, required
 from etlab.exir.record.handles import (
@@ -90,7 +91,8 @@ class ExecutorchProgramManager:
     def _tensor_data(self) -> dict[str, bytes]:
         """Content of the .ptd files that the program needs, by ExecuTorch's names (no suffix)."""
         self._emission.check_unchanged()
-        return {tag: image.to_bytes() for tag, image in self._emission.external.images()}
+        images = self._emission.external.images()
+        return {tag: image.to_bytes() for tag, image in images if tag != HOST_TAG}
 
     def data_files(self) -> dict[str, bytes]:
         """Content of the .ptd files that the program needs, by file name.
@@ -99,6 +101,11 @@ class ExecutorchProgramManager:
             InvalidArgumentError: a weight was changed in place since the program was made.
         """
         return {tensor_file_name(tag): data for tag, data in self._tensor_data.items()}
+
+    def host_data(self) -> bytes:
+        """Content of a .ptd file with what is for computers only; empty where there is nothing."""
+        images = dict(self._emission.external.images())
+        return images[HOST_TAG].to_bytes() if HOST_TAG in images else b""
 
     def write_tensor_data_to_file(self, outdir: str | Path) -> None:
         """Write the .ptd files that the program needs into the folder `outdir`.
@@ -109,6 +116,8 @@ class ExecutorchProgramManager:
         """
         self._emission.check_unchanged()
         for tag, image in self._emission.external.images():
+            if tag == HOST_TAG:
+                continue
             _write(Path(outdir) / tensor_file_name(tag), image)
 
     def write_to_file(self, open_file: IO[bytes]) -> None:

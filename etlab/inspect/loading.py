@@ -11,6 +11,7 @@ from etlab.devtools.bundled_program.serialize import (
 from etlab.devtools.etdump import read_file
 from etlab.errors import InvalidArgumentError
 from etlab.exir.emit.flat_tensor import FILE_IDENTIFIER as TENSOR_FILE
+from etlab.exir.partition.host_only import host_file
 from etlab.inspect.program_file import ProgramFile
 from etlab.inspect.tensor_file import TensorDataFile
 
@@ -22,7 +23,8 @@ def load(path: str | Path, *, data: str | Path | Sequence[str | Path] | None = N
         path: of a .pte program, a .bpte program with test cases (`etlab.devtools` runs these), or
             a .ptd file of tensors.
         data: the .ptd file, or files, with what a program keeps outside. A program that misses
-            them can be looked at, not run.
+            them can be looked at, not run. What is for computers only is found beside the program
+            (`<name>.host.ptd`).
 
     Returns:
         A `ProgramFile`, whose `notes` say where it is known to differ from the model in eager; of a
@@ -53,15 +55,18 @@ def load(path: str | Path, *, data: str | Path | Sequence[str | Path] | None = N
         return tensors
     if is_bundled_program(content):
         content = deserialize_from_flatbuffer_to_bundled_program(content).program_bytes
-    return load_program(content, name, outside)
+    beside = host_file(Path(path))
+    return load_program(content, name, outside, read_file(beside) if beside.is_file() else b"")
 
 
-def load_program(content: bytes, name: str, outside: dict[str, bytes]) -> ProgramFile:
+def load_program(
+    content: bytes, name: str, outside: dict[str, bytes], host_data: bytes = b""
+) -> ProgramFile:
     """A program that was verified.
 
     Raises:
         InvalidProgramError: it is damaged, foreign or too new.
     """
-    file = ProgramFile(content, name=name, tensor_data=outside)
+    file = ProgramFile(content, name, outside, host_data)
     _ = file.program
     return file

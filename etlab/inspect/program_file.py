@@ -11,6 +11,7 @@ from etlab.errors import AccessError, InvalidArgumentError, NotFoundError
 from etlab.exir.emit.dump import dump_program
 from etlab.exir.external import DEFAULT_TAG
 from etlab.exir.memory.from_program import plan_of_program
+from etlab.exir.partition.host_only import host_file
 
 if TYPE_CHECKING:
     from etlab.exir.emit.file import ProgramData
@@ -35,11 +36,14 @@ class ProgramFile:
         data: the whole file.
         name: file name for titles.
         tensor_data: the .ptd files with what the program keeps outside: content by file name.
+        host_data: a .ptd file with what is for computers only (estimates of devices that are not
+            here, what stands in for them); empty where there is nothing.
     """
 
     data: bytes = field(repr=False)
     name: str = "program.pte"
     tensor_data: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    host_data: bytes = field(default=b"", repr=False)
 
     @cached_property
     def program(self) -> "Program":
@@ -50,7 +54,7 @@ class ProgramFile:
         """
         from etlab.runtime import Runtime
 
-        return Runtime.get().load_program(self.data, data_path=[*self.tensor_data.values()])
+        return Runtime.get().load_program(self.data, data_path=self._data_files())
 
     @cached_property
     def content(self) -> "ProgramData":
@@ -184,9 +188,7 @@ class ProgramFile:
                 f"{self.name}: no method '{method}'; there are: {', '.join(self.methods)}"
             )
         loaded = (
-            Runtime.get()
-            .load_program(self.data, data_path=[*self.tensor_data.values()])
-            .load_method(method)
+            Runtime.get().load_program(self.data, data_path=self._data_files()).load_method(method)
         )
         assert loaded is not None
         return list(loaded.execute(list(inputs) if isinstance(inputs, tuple) else [inputs]))
@@ -225,6 +227,8 @@ class ProgramFile:
     def save(self, path: str | Path) -> Path:
         """Write the file, and its .ptd files beside it; returns where.
 
+        What is for computers only goes to `<name>.host.ptd`, which `etlab.load` finds there.
+
         A .ptd file keeps the name that was chosen for it; one without such a name is called as the
         program, so that two programs in one folder have each their own.
 
@@ -247,7 +251,11 @@ class ProgramFile:
         unnamed = next((name for name in candidates if name in files), None)
         if unnamed is not None and own not in files:
             files[own] = files.pop(unnamed)
-        return {target.with_name(name): data for name, data in files.items()}
+        places = {target.with_name(name): data for name, data in files.items()}
+        return places | ({host_file(target): self.host_data} if self.host_data else {})
+
+    def _data_files(self) -> list[bytes]:
+        return [*self.tensor_data.values(), *([self.host_data] if self.host_data else [])]
 
     def size(self) -> "SizeReport":
         """What fills the file, and its .ptd files."""

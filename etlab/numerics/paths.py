@@ -147,6 +147,7 @@ def device_path(
     timeout: float = 300.0,
     *,
     tensor_data: Mapping[str, bytes] | None = None,
+    host_data: bytes = b"",
 ) -> Path:
     """`etlab-run` on a device, which is found by its name in `etlab.devices`.
 
@@ -156,6 +157,7 @@ def device_path(
         method: the method's name.
         timeout: seconds for one answer.
         tensor_data: the .ptd files that the program needs, by name.
+        host_data: a .ptd file for computers only, of which stand-ins for devices take theirs.
     """
 
     @contextlib.contextmanager
@@ -172,7 +174,8 @@ def device_path(
         except devices.DeviceAbsentError as error:
             raise PathAbsentError(str(error)) from None
         if session is None:
-            with _stand_in_path(device.name, program, method, tensor_data)() as path:
+            outside = {**(tensor_data or {}), **({"": host_data} if host_data else {})}
+            with _stand_in_path(device.name, program, method, outside)() as path:
                 yield path
             return
 

@@ -18,6 +18,10 @@ class BytesOfProgram(File, Protocol):
     def data(self) -> bytes:
         """The whole file."""
 
+    @property
+    def host_data(self) -> bytes:
+        """A .ptd file for computers only; empty where there is none."""
+
 
 class RunWithPaths(Subject, Protocol):
     """A run: the model at its stages, and what it was exported with."""
@@ -72,7 +76,11 @@ def paths_of(
     for name in names:
         if str(name).startswith(ways.DEVICE_PREFIX):
             makers[name] = functools.partial(
-                ways.device_path, name, file.data, tensor_data=file.tensor_data
+                ways.device_path,
+                name,
+                file.data,
+                tensor_data=file.tensor_data,
+                host_data=file.host_data,
             )
     if unknown := [name for name in names if name not in makers]:
         raise InvalidArgumentError(

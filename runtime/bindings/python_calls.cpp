@@ -46,7 +46,10 @@ void fail_with_traceback(const char* what, const py::error_already_set& error) {
     fail(ErrorKind::kInterrupted, "interrupted");
   }
   if (py::hasattr(error.value(), "needs_no_traceback")) {
-    fail(ErrorKind::kInvalidArgument, py::str(error.value()).cast<std::string>());
+    const py::object refusal = py::module_::import("etlab.errors").attr("NotSupportedError");
+    const ErrorKind kind = py::isinstance(error.value(), refusal) ? ErrorKind::kNotSupported
+                                                                  : ErrorKind::kInvalidArgument;
+    fail(kind, py::str(error.value()).cast<std::string>());
   }
   std::string text;
   try {

@@ -1,7 +1,7 @@
 """Which nodes go to TOSA, in which groups, and why others stay."""
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -57,8 +57,15 @@ class TOSAPartitioner(Partitioner):
         """The backend and its options."""
         return DelegationSpec(self.backend_id, self.compile_spec.to_list())
 
-    def why_not_operation(self, operation: Operation) -> str | None:
-        """Why an operation that TOSA has is left all the same; None when it is taken."""
+    def why_not_operation(
+        self, operation: Operation, constants: Mapping[fx.Node, torch.Tensor]
+    ) -> str | None:
+        """Why an operation that TOSA has is left all the same; None when it is taken.
+
+        Args:
+            operation: there is a lowering of it.
+            constants: of the graph.
+        """
         return None
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
@@ -66,10 +73,11 @@ class TOSAPartitioner(Partitioner):
         view: Any = exported_program
         edge = view.edge_graph
         rules = all_rules()
-        plan = plan_operations(edge.graph.nodes, constant_placeholders(edge), tuple(rules))
+        constants = constant_placeholders(edge)
+        plan = plan_operations(edge.graph.nodes, constants, tuple(rules))
         reasons: dict[str, str] = {}
         for node, operation in list(plan.operations.items()):
-            reason = self._why_not(operation)
+            reason = self._why_not(operation, constants)
             if reason is not None:
                 del plan.operations[node]
                 plan.reasons[node] = reason
@@ -89,7 +97,9 @@ class TOSAPartitioner(Partitioner):
         tag_constant_data(exported_program)
         return PartitionResult(exported_program, tags, reasons)
 
-    def _why_not(self, operation: Operation) -> str | None:
+    def _why_not(
+        self, operation: Operation, constants: Mapping[fx.Node, torch.Tensor]
+    ) -> str | None:
         target: Any = operation.node.target
         if self.operators is not None and not self.operators & names_of(target):
             return f"{target} is not among the operators asked for: name it in operators"
@@ -101,7 +111,7 @@ class TOSAPartitioner(Partitioner):
                 if reason := _why_not_tensor(value):
                     return reason
         rule = all_rules()[str(target)]
-        return rule.why_not(operation) or self.why_not_operation(operation)
+        return rule.why_not(operation) or self.why_not_operation(operation, constants)
 
     def _reason(self, node: fx.Node, plan: Plan) -> str:
         """Why a node is left."""

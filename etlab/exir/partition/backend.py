@@ -9,6 +9,7 @@ from torch.export import ExportedProgram
 
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.partition.compile_spec import CompileSpec
+from etlab.exir.partition.estimate import Estimate
 from etlab.exir.partition.inside import Inside
 
 
@@ -54,6 +55,7 @@ class PreprocessResult:
             tells of them (`etlab.runtime.NodeResult.value`).
         partial_nodes: ids of `debug_handle_map` whose nodes write no operator's result: half-way
             values, and results in another order.
+        estimate: what the compiler expects a device to need, where it tells.
     """
 
     processed_bytes: bytes = b""
@@ -64,6 +66,7 @@ class PreprocessResult:
     external_tags: dict[str, str] = field(default_factory=dict)
     value_origins: dict[int, tuple[ValueOrigin, ...]] = field(default_factory=dict)
     partial_nodes: frozenset[str] = frozenset()
+    estimate: Estimate | None = None
 
 
 class BackendDetails:

@@ -6,6 +6,7 @@ from typing import Any
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.partition.backend import ValueOrigin
 from etlab.exir.partition.compile_spec import CompileSpec
+from etlab.exir.partition.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class LoweredModule:
         meta: what else the backend said; for reports.
         takes_any_layout: its inputs need no contiguous copies.
         partial_nodes: ids of `debug_handle_map` whose nodes write no operator's result.
+        estimate: what the backend's compiler expects a device to need, where it tells.
         value_origins: the nodes of `original` whose results the backend's values hold, by value.
     """
 
@@ -37,6 +39,7 @@ class LoweredModule:
     external_tags: dict[str, str] = field(default_factory=dict)
     value_origins: dict[int, tuple[ValueOrigin, ...]] = field(default_factory=dict)
     partial_nodes: frozenset[str] = frozenset()
+    estimate: Estimate | None = None
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         """Compute the subgraph with torch's operators, not with the backend."""

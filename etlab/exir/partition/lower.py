@@ -30,6 +30,8 @@ from etlab.exir.graph import (
 )
 from etlab.exir.partition.backend import PreprocessResult
 from etlab.exir.partition.delegate import LoweredModule, executorch_call_delegate
+from etlab.exir.partition.estimate import estimate_key, write_estimate
+from etlab.exir.partition.host_only import HOST_TAG
 from etlab.exir.partition.partitioner import DelegationSpec, Partitioner, PartitionResult
 from etlab.exir.partition.registry import backend_class
 
@@ -165,18 +167,24 @@ def _preprocess(subgraph: EdgeGraph, spec: DelegationSpec) -> LoweredModule:
             f"{spec.backend_id}.preprocess() must return a PreprocessResult, it returned "
             f"{type(processed).__name__}"
         )
+    data = bytes(processed.processed_bytes)
+    named, tags = dict(processed.data_store_output or {}), dict(processed.external_tags)
+    if processed.estimate is not None:
+        named[estimate_key(data)] = write_estimate(processed.estimate)
+        tags[estimate_key(data)] = HOST_TAG
     return LoweredModule(
         backend_id=spec.backend_id,
-        processed_bytes=bytes(processed.processed_bytes),
+        processed_bytes=data,
         compile_specs=list(spec.compile_specs),
         original=subgraph,
-        named_data=dict(processed.data_store_output or {}),
+        named_data=named,
         debug_handle_map=dict(processed.debug_handle_map or {}),
         meta=processed._delegate_info_meta,
         takes_any_layout=processed.takes_any_layout,
         value_origins=dict(processed.value_origins),
         partial_nodes=processed.partial_nodes,
-        external_tags=dict(processed.external_tags),
+        external_tags=tags,
+        estimate=processed.estimate,
     )
 
 
