@@ -36,8 +36,19 @@ FUNCTIONS = (
     aten.sqrt.default,
     aten.tanh.default,
 )
-_WINDOWS = (aten.avg_pool2d.default, aten.sum.dim_IntList)
-_TWO = (aten.maximum.default, aten.minimum.default)
+_OVER_MANY = (
+    aten.avg_pool2d.default,
+    aten.sum.dim_IntList,
+    aten.softmax.int,
+    aten._softmax.default,
+)
+_TWO = (
+    aten.bmm.default,
+    aten.matmul.default,
+    aten.maximum.default,
+    aten.minimum.default,
+    aten.mm.default,
+)
 _SCALARS = (aten.add.Tensor, aten.sub.Tensor, aten.mul.Tensor, aten.div.Tensor)
 
 
@@ -82,6 +93,6 @@ class WholeQuantizer(IntegerQuantizer):
 def _is_ours(node: fx.Node) -> bool:
     if node.target in _SCALARS:  # a tensor and a number
         return isinstance(node.args[1], int | float) and is_quantizable(node.args[0])
-    if node.target not in (*FUNCTIONS, *_WINDOWS, *_TWO):
+    if node.target not in (*FUNCTIONS, *_OVER_MANY, *_TWO):
         return False
     return all(map(is_quantizable, node.all_input_nodes)) and bool(node.all_input_nodes)

@@ -152,9 +152,9 @@ class Lowering:
 
     def arranged(self, value: Value, order: Sequence[int]) -> Tensor:
         """A value whose dimensions lie in an order."""
-        key = (value.tensor.name, tuple(order))
+        moves = tuple(value.order.index(dim) for dim in order)
+        key = (value.tensor.name, moves)
         if key not in self._arranged:
-            moves = [value.order.index(dim) for dim in order]
             self._arranged[key] = self.graph.transpose(value.tensor, moves)
         return self._arranged[key]
 

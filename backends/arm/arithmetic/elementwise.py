@@ -79,6 +79,29 @@ def _largest(attributes: Any, inputs: Sequence[Any], entry: TensorEntry) -> torc
     return found
 
 
+def _leading_zeros(attributes: Any, inputs: Sequence[Any], entry: TensorEntry) -> torch.Tensor:
+    x = inputs[0].long() & 0xFFFFFFFF
+    count = torch.full_like(x, 32)
+    for bit in range(32):
+        count -= ((x >> bit) > 0).long()
+    return count.to(torch.int32)
+
+
+def _shift_left(attributes: Any, inputs: Sequence[Any], entry: TensorEntry) -> torch.Tensor:
+    """Bits that leave the 32 are lost."""
+    shifted = (inputs[0].long() << inputs[1].long()) & 0xFFFFFFFF
+    return torch.where(shifted >= 2**31, shifted - 2**32, shifted).to(torch.int32)
+
+
+def _shift_right(attributes: Any, inputs: Sequence[Any], entry: TensorEntry) -> torch.Tensor:
+    """Keeps the sign; rounds half up where it is told to."""
+    x, places = _wide(inputs)
+    shifted = x >> places
+    if attributes.round:
+        shifted = shifted + torch.where(places > 0, (x >> (places - 1).clamp(min=0)) & 1, 0)
+    return shifted.to(LIMITS[entry.type][2])
+
+
 RULES: dict[str, Rule] = {
     "RESCALE": _rescale,
     "CLAMP": _clamp,
@@ -89,5 +112,8 @@ RULES: dict[str, Rule] = {
     "MAXIMUM": _two(torch.maximum),
     "MINIMUM": _two(torch.minimum),
     "REDUCE_SUM": _sum,
+    "CLZ": _leading_zeros,
+    "LOGICAL_LEFT_SHIFT": _shift_left,
+    "ARITHMETIC_RIGHT_SHIFT": _shift_right,
     "REDUCE_MAX": _largest,
 }

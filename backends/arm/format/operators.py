@@ -256,6 +256,7 @@ MatMul, Sigmoid, Tanh, Add, Mul, Sub, Table = map(
 Pad, Reshape, Slice, Tile, Const, Identity, ConstShape = map(
     _kind, ("Pad", "Reshape", "Slice", "Tile", "Const", "Identity", "ConstShape")
 )
+Clz, LogicalLeftShift = map(_kind, ("Clz", "LogicalLeftShift"))
 Maximum = _kind("Maximum", Extremum)
 Minimum = _kind("Minimum", Extremum)
 ReduceMax = _kind("ReduceMax", ReducedExtremum)
@@ -269,10 +270,11 @@ _LISTED: list[tuple[str, type | tuple[type, ...] | None]] = [
     ("MAX_POOL2D", MaxPool2d), ("RFFT2D", Rfft2d), ("TRANSPOSE_CONV2D", TransposeConv2d),
     ("CLAMP", Clamp), ("ERF", None), ("SIGMOID", Sigmoid), ("TANH", Tanh), ("ADD", Add),
     ("ARITHMETIC_RIGHT_SHIFT", ArithmeticRightShift), ("BITWISE_AND", None), ("BITWISE_OR", None),
-    ("BITWISE_XOR", None), ("INTDIV", None), ("LOGICAL_AND", None), ("LOGICAL_LEFT_SHIFT", None),
+    ("BITWISE_XOR", None), ("INTDIV", None), ("LOGICAL_AND", None),
+    ("LOGICAL_LEFT_SHIFT", LogicalLeftShift),
     ("LOGICAL_RIGHT_SHIFT", None), ("LOGICAL_OR", None), ("LOGICAL_XOR", None),
     ("MAXIMUM", Maximum), ("MINIMUM", Minimum), ("MUL", Mul), ("POW", None), ("SUB", Sub),
-    ("TABLE", Table), ("ABS", None), ("BITWISE_NOT", None), ("CEIL", None), ("CLZ", None),
+    ("TABLE", Table), ("ABS", None), ("BITWISE_NOT", None), ("CEIL", None), ("CLZ", Clz),
     ("COS", None), ("EXP", None), ("FLOOR", None), ("LOG", None), ("LOGICAL_NOT", None),
     ("NEGATE", None), ("RECIPROCAL", None), ("RSQRT", None), ("SIN", None), ("SELECT", None),
     ("EQUAL", None), ("GREATER", None), ("GREATER_EQUAL", None), ("REDUCE_ALL", (Reduction,)),

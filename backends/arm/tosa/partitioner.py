@@ -34,7 +34,7 @@ class TOSAPartitioner(Partitioner):
     """Gives TOSA what computes with 8-bit integers; its reference model runs that to the bit.
 
     Args:
-        compile_spec: the specification; None is TOSA 1.0 with integers.
+        compile_spec: the specification, also as text; None is TOSA 1.0 with integers.
         operators: operators to take, as objects or names (`"aten.linear.default"`, `"linear"`);
             None takes all.
     """
@@ -46,10 +46,12 @@ class TOSAPartitioner(Partitioner):
 
     def __init__(
         self,
-        compile_spec: TosaCompileSpec | None = None,
+        compile_spec: TosaCompileSpec | str | None = None,
         *,
         operators: Collection[str | OpOverload] | None = None,
     ) -> None:
+        if isinstance(compile_spec, str):
+            compile_spec = TosaCompileSpec(compile_spec)
         self.compile_spec = compile_spec or TosaCompileSpec()
         self.operators = None if operators is None else {str(name) for name in operators}
 

@@ -87,6 +87,11 @@ CASES = {
         lambda: Between(lambda y, x: y.mean((2, 3), keepdim=True).squeeze((2, 3)).unsqueeze(0)),
         PICTURE,
     ),
+    "softmax": function(lambda x: torch.softmax(x * 3, -1), waves(3, 37)),
+    "softmax_of_channels": layer(lambda: Between(lambda y, x: torch.softmax(y, 1)), PICTURE),
+    "softmax_of_one": function(lambda x: torch.softmax(x, 1), waves(3, 1, 2)),
+    "matrices": function(torch.bmm, SEQUENCE, waves(2, 11, 3)),
+    "matrix_by_its_own": function(lambda x: x @ x.t(), MATRIX),
     "padding": layer(lambda: Between(lambda y, x: functional.pad(y, (1, 2, 0, 3))), PICTURE),
     "repeated": layer(
         lambda: Between(lambda y, x: y.mean((2, 3), keepdim=True).expand(2, 6, 3, 7)), PICTURE
