@@ -9,10 +9,11 @@ from tosa_checks import delegates, lowered_run, operators, waves
 import etlab
 from etlab.backends.arm.tosa import TosaCompileSpec, TOSAPartitioner
 from etlab.errors import LoweringError, NotSupportedError
+from etlab.quantize import find_quantizer
 
 
 class Mixed(nn.Module):
-    """Layers around a softmax over rows, which integers do not have here."""
+    """Layers around a running sum, which integers do not have here."""
 
     def __init__(self):
         super().__init__()
@@ -76,11 +77,12 @@ def test_the_npu_comes_first_and_xnnpack_takes_what_it_leaves():
             return self.other(torch.softmax(self.layer(x), -1))
 
     x = waves(4, 5)
+    quantizer = find_quantizer("int8-arm", keep_float=["aten.softmax"])
     run = etlab.export(
-        Two().eval(), x, quantizer="int8-arm", calibration=[(x,)], partitioner=["tosa", "xnnpack"]
+        Two().eval(), x, quantizer=quantizer, calibration=[(x,)], partitioner=["tosa", "xnnpack"]
     )
     assert set(backends(run)) == {"TOSABackend", "XnnpackBackend"}
-    alone = etlab.export(Two().eval(), x, quantizer="int8-arm", calibration=[(x,)])
+    alone = etlab.export(Two().eval(), x, quantizer=quantizer, calibration=[(x,)])
     assert len(run.delegation().borders) > len(alone.delegation().borders)
 
 
