@@ -5,7 +5,7 @@ import torch
 import etlab
 from etlab.backends.arm.arithmetic import evaluate
 from etlab.backends.arm.format.file import read_graph
-from etlab.backends.arm.format.operators import name_of
+from etlab.backends.arm.format.operators import DType, name_of
 from etlab.backends.arm.reference_model import run as run_reference_model
 from etlab.exir.partition import LoweredModule
 
@@ -41,10 +41,15 @@ def random_inputs(data, seed):
     block = read_graph(data).main
     generator = torch.Generator().manual_seed(seed)
     shapes = {entry.name: entry.shape for entry in block.tensors}
-    return [
-        torch.randint(-128, 128, shapes[name], generator=generator).to(torch.int8)
-        for name in block.inputs
-    ]
+    kinds = {entry.name: entry.type for entry in block.tensors}
+    return [random_integers(kinds[name], shapes[name], generator) for name in block.inputs]
+
+
+def random_integers(kind, shape, generator):
+    """Integers of 8 or 16 bits."""
+    bits, dtype = (8, torch.int8) if kind is DType.INT8 else (16, torch.int16)
+    limit = 2 ** (bits - 1)
+    return torch.randint(-limit, limit, shape, generator=generator).to(dtype)
 
 
 def check_against_reference_model(data, rounds=2):

@@ -1,5 +1,7 @@
 """What is observed beside what every CPU delegate computes with integers."""
 
+import dataclasses
+
 import torch
 from torch import fx
 
@@ -88,6 +90,18 @@ class WholeQuantizer(IntegerQuantizer):
         config = self.config_of(node)
         assert config is not None
         return config
+
+
+def with_wide_activations(config: QuantizationConfig) -> QuantizationConfig:
+    """The same with activations of 16 bits, whose zero point is 0 as TOSA asks."""
+    spec = dataclasses.replace(
+        config.input_activation,
+        dtype=torch.int16,
+        quant_min=-(2**15) + 1,
+        quant_max=2**15 - 1,
+        qscheme=torch.per_tensor_symmetric,
+    )
+    return dataclasses.replace(config, input_activation=spec, output_activation=spec)
 
 
 def _is_ours(node: fx.Node) -> bool:

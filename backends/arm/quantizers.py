@@ -17,12 +17,34 @@ class Int8ForArm(Int8):
 
     def _annotating(self) -> Any:
         from etlab.backends.arm.annotating import WholeQuantizer
+
+        return WholeQuantizer().set_global(self._config()).keep_float(self.keep_float)
+
+    def _config(self) -> Any:
         from etlab.quantize.pt2e.config import get_symmetric_quantization_config
 
-        config = get_symmetric_quantization_config(
+        return get_symmetric_quantization_config(
             is_per_channel=self.per_channel,
             activations=self.activations,
             weights=self.weights,
             percentile=self.percentile,
         )
-        return WholeQuantizer().set_global(config).keep_float(self.keep_float)
+
+
+class Int16ForArm(Int8ForArm):
+    """Activations of 16 bits, weights of 8: closer to floats, at twice the memory.
+
+    Parameters are those of `int8`; ranges are the smallest and largest values by default.
+    """
+
+    name = "int16-arm"
+    summary = "int16 activations, int8 weights for Arm's NPUs, scales fixed by calibration (PT2E)"
+
+    def __init__(self, *, activations: str = "min-max", **options: Any) -> None:
+        """Choose how scales are found, and what is left alone."""
+        super().__init__(activations=activations, **options)
+
+    def _config(self) -> Any:
+        from etlab.backends.arm.annotating import with_wide_activations
+
+        return with_wide_activations(super()._config())

@@ -49,4 +49,4 @@ def test_official_payloads_are_read_shown_and_written_again(made):
 
 
 def test_our_compile_specs_are_official_ones(made):
-    assert (made / "spec.txt").read_text() == "TOSA-1.0+INT"
+    assert (made / "spec.txt").read_text() == "TOSA-1.0+INT+int16"

@@ -41,7 +41,8 @@ def _depthwise(attributes: Any, inputs: Sequence[Any], entry: TensorEntry) -> to
     top, bottom, left, right = attributes.pad
     x = pad(x, (left, right, top, bottom))
     height, width = (entry.shape or ())[1:3]
-    total = torch.zeros((*x.shape[:2], weight.shape[3], height, width), dtype=torch.int32)
+    kind = LIMITS[entry.type][2]
+    total = torch.zeros((*x.shape[:2], weight.shape[3], height, width), dtype=kind)
     (down, across), (rows, columns) = attributes.stride, attributes.dilation
     for row in range(weight.shape[0]):
         for column in range(weight.shape[1]):

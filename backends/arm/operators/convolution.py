@@ -14,13 +14,16 @@ from etlab.backends.arm.scaling import can_rescale
 
 aten = torch.ops.aten
 
+_SUMS, _WIDE_SUMS = 31, 47  # bits of sums without their sign, of activations of 8 and of 16 bits
+
 
 def _why_not_product(operation: Operation) -> str | None:
     """Whether sums and their scaling stay within 32 bits."""
     weight, source = operation.weight, operation.scales[0]
     assert weight is not None
-    if source.dtype is not torch.int8 or operation.result.dtype is not torch.int8:
-        return "its activations have 16 bits, its lowering is of 8: quantize with int8-arm"
+    if source.dtype is not operation.result.dtype:
+        return "its input and its result mix integers of 8 and 16 bits"
+    is_wide = source.dtype is torch.int16
     axis = _output_axis(operation)
     if len(weight.scales) > 1 and weight.axis != axis:
         return "its weight's scales are not those of output channels"
@@ -30,14 +33,23 @@ def _why_not_product(operation: Operation) -> str | None:
     steps = weight.scales.double() * source.scale
     if operation.bias is not None:
         whole = (operation.bias.double() / steps).abs()
-        if bool((whole >= 2**31).any()):
-            return "its bias does not fit into 32-bit integers of its input's and weight's scales"
+        if bool((whole >= 2 ** (_WIDE_SUMS if is_wide else _SUMS)).any()):
+            return "its bias does not fit into the integers of its input's and weight's scales"
         bounds = bounds + whole.long()
     ratios = (steps / operation.result.scale).expand(len(bounds))
     pairs = zip(ratios.tolist(), bounds.tolist(), strict=True)
-    if int(bounds.max()) >= 2**31 or not all(can_rescale(*pair) for pair in pairs):
+    if is_wide:
+        fits = int(bounds.max()) < 2**_WIDE_SUMS and all(r * b < 2**31 for r, b in pairs)
+    else:
+        fits = int(bounds.max()) < 2**_SUMS and all(can_rescale(*pair) for pair in pairs)
+    if not fits:
         return "its sums, or their scale against its result's, do not fit into 32 bits"
     return None
+
+
+def _sums_of(operation: Operation) -> DType:
+    """The type of the sums: 48 bits where activations have 16."""
+    return DType.INT32 if operation.scales[0].dtype is torch.int8 else DType.INT48
 
 
 def _output_axis(operation: Operation) -> int:
@@ -73,10 +85,9 @@ def _convolution(lowering: Lowering, operation: Operation) -> Value:
         x = lowering.graph.reshape(x, (x.shape[0], 1, *x.shape[1:]))
         elements = elements.unsqueeze(2)
     if node.args[6]:
-        sums = _transposed(lowering, operation, x)
+        result = _transposed(lowering, operation, x)
     else:
-        sums = _windows(lowering, operation, x, elements)
-    result = _scaled(lowering, operation, sums)
+        result = _windows(lowering, operation, x, elements)
     if is_sequence:
         result = lowering.graph.reshape(result, (result.shape[0], *result.shape[2:]))
     return Value(result, order)
@@ -93,7 +104,7 @@ def _linear(lowering: Lowering, operation: Operation) -> Value:
         rows *= size
     picture = lowering.graph.reshape(x, (1, rows, 1, x.shape[-1]))
     kernel = weight.elements.reshape(len(weight.elements), 1, 1, -1)
-    attributes = tosa.Conv2d((0, 0, 0, 0), (1, 1), (1, 1), False, DType.INT32)
+    attributes = tosa.Conv2d((0, 0, 0, 0), (1, 1), (1, 1), False, _sums_of(operation))
     sums = _emit(lowering, operation, attributes, picture, kernel, (1, rows, 1, len(kernel)))
     result = _scaled(lowering, operation, sums)
     shape = (*x.shape[:-1], len(kernel))
@@ -101,7 +112,7 @@ def _linear(lowering: Lowering, operation: Operation) -> Value:
 
 
 def _windows(lowering: Lowering, operation: Operation, x: Tensor, elements: torch.Tensor) -> Tensor:
-    """A convolution; sums (N, H, W, out)."""
+    """A convolution; (N, H, W, out) in the result's scale."""
     node: Any = operation.node
     stride, padding, dilation = (_pair(node.args[place], missing) for place, missing in
                                  ((3, 1), (4, 0), (5, 1)))  # fmt: skip
@@ -118,29 +129,31 @@ def _windows(lowering: Lowering, operation: Operation, x: Tensor, elements: torc
         pads += [padding[axis], after]
         sizes.append(span // stride[axis] + 1)
     shape = (x.shape[0], *sizes, len(elements))
-    fields = (tuple(pads), tuple(stride), tuple(dilation), False, DType.INT32)
+    fields = (tuple(pads), tuple(stride), tuple(dilation), False, _sums_of(operation))
     if groups == 1:
         kernel = elements.permute(0, 2, 3, 1)
-        return _emit(lowering, operation, tosa.Conv2d(*fields), x, kernel, shape)
+        sums = _emit(lowering, operation, tosa.Conv2d(*fields), x, kernel, shape)
+        return _scaled(lowering, operation, sums)
     if elements.shape[1] == 1:
         multiplier = len(elements) // groups
         split = elements.reshape(groups, multiplier, *elements.shape[2:])
         kernel = split.permute(2, 3, 0, 1)
-        return _emit(lowering, operation, tosa.DepthwiseConv2d(*fields), x, kernel, shape)
+        sums = _emit(lowering, operation, tosa.DepthwiseConv2d(*fields), x, kernel, shape)
+        return _scaled(lowering, operation, sums)
     parts = []
     inside, outside = elements.shape[1], len(elements) // groups
     for group in range(groups):
         part = _channels(lowering, x, group * inside, inside)
-        kernel = elements[group * outside : (group + 1) * outside].permute(0, 2, 3, 1)
         place = slice(group * outside, (group + 1) * outside)
+        kernel = elements[place].permute(0, 2, 3, 1)
         own = (*shape[:3], outside)
-        made = tosa.Conv2d(*fields)
-        parts.append(_emit(lowering, operation, made, part, kernel, own, place))
+        sums = _emit(lowering, operation, tosa.Conv2d(*fields), part, kernel, own, place)
+        parts.append(_scaled(lowering, operation, sums, place))
     return lowering.graph.emit(tosa.Concat(3), parts, shape, name=f"{node.name}_groups")
 
 
 def _transposed(lowering: Lowering, operation: Operation, x: Tensor) -> Tensor:
-    """A transposed convolution; sums (N, H, W, out)."""
+    """A transposed convolution; (N, H, W, out) in the result's scale."""
     node: Any = operation.node
     weight = operation.weight
     assert weight is not None
@@ -148,8 +161,10 @@ def _transposed(lowering: Lowering, operation: Operation, x: Tensor) -> Tensor:
     kernel = weight.elements.permute(1, 2, 3, 0)
     pads = [side for axis in range(2) for side in (-padding[axis], extra[axis] - padding[axis])]
     batch, channels, *sizes = node.meta["val"].shape
-    attributes = tosa.TransposeConv2d(tuple(pads), tuple(_pair(stride, 1)), False, DType.INT32)
-    return _emit(lowering, operation, attributes, x, kernel, (batch, *sizes, channels))
+    fields = (tuple(pads), tuple(_pair(stride, 1)), False, _sums_of(operation))
+    shape = (batch, *sizes, channels)
+    sums = _emit(lowering, operation, tosa.TransposeConv2d(*fields), x, kernel, shape)
+    return _scaled(lowering, operation, sums)
 
 
 def _emit(
@@ -167,29 +182,33 @@ def _emit(
     inputs: list[Operand] = [
         x,
         graph.constant(kernel.numpy(), DType.INT8, name=f"{name}_weight"),
-        graph.constant(bias.numpy(), DType.INT32, name=f"{name}_bias"),
-        graph.zero_point(operation.scales[0].zero_point, DType.INT8),
+        graph.constant(bias.numpy(), _sums_of(operation), name=f"{name}_bias"),
+        graph.zero_point(operation.scales[0].zero_point, x.dtype),
         graph.zero_point(0, DType.INT8),
     ]
-    return graph.emit(attributes, inputs, shape, DType.INT32, name=f"{name}_sums")
+    return graph.emit(attributes, inputs, shape, _sums_of(operation), name=f"{name}_sums")
 
 
 def integer_bias(operation: Operation) -> torch.Tensor:
-    """The bias in steps of the input's times the weight's scale, rounded half to even; int32."""
+    """The bias in steps of the input's times the weight's scale, rounded half to even; int64."""
     weight = operation.weight
     assert weight is not None
     channels = weight.elements.shape[_output_axis(operation)]
     if operation.bias is None:
-        return torch.zeros(channels, dtype=torch.int32)
+        return torch.zeros(channels, dtype=torch.int64)
     steps = weight.scales.double() * operation.scales[0].scale
-    return torch.round(operation.bias.double() / steps).to(torch.int32)
+    return torch.round(operation.bias.double() / steps).long()
 
 
-def _scaled(lowering: Lowering, operation: Operation, sums: Tensor) -> Tensor:
+def _scaled(
+    lowering: Lowering, operation: Operation, sums: Tensor, place: slice = slice(None)
+) -> Tensor:
+    """Sums in the result's scale; `place` are their channels among all."""
     weight = operation.weight
     assert weight is not None
-    steps = weight.scales.double() * operation.scales[0].scale
-    return lowering.rescaled(operation, sums, (steps / operation.result.scale).tolist())
+    scales = weight.scales if len(weight.scales) == 1 else weight.scales[place]
+    ratios = scales.double() * operation.scales[0].scale / operation.result.scale
+    return lowering.rescaled(operation, sums, ratios.tolist())
 
 
 def _without_last(lowering: Lowering, x: Tensor, axis: int, count: int) -> Tensor:

@@ -15,11 +15,15 @@ aten = torch.ops.aten
 
 
 def why_not_table(operation: Operation) -> str | None:
-    """Whether an operation is a function of one 8-bit integer."""
-    if operation.scales[0].dtype is not torch.int8 or operation.result.dtype is not torch.int8:
-        return "its input or result has 16 bits, tables are of 8: quantize with int8-arm"
+    """Whether an operation is a function of one integer."""
     if len(operation.sources) > 1:
         return "it takes several tensors, tables are of one"
+    if operation.scales[0].dtype is not operation.result.dtype:
+        return "its input and its result mix integers of 8 and 16 bits"
+    if operation.result.dtype is torch.int16:
+        steps = table_of(operation).long().diff().abs()
+        if int(steps.max()) >= 2**15:
+            return "it is too steep for a table of 16-bit integers"
     return None
 
 
@@ -54,15 +58,25 @@ def table(lowering: Lowering, operation: Operation) -> Value:
     """The table is quantized as PT2E quantizes: what it simulates is what comes out."""
     value = lowering.source(operation)
     graph, name = lowering.graph, operation.quantize.name
-    table = graph.constant(table_of(operation).numpy(), DType.INT8, name=f"{name}_table")
-    tensor = graph.emit(tosa.Table(), [value.tensor, table], value.tensor.shape, name=name)
+    kind, shape = value.tensor.dtype, value.tensor.shape
+    table = graph.constant(table_of(operation).numpy(), kind, name=f"{name}_table")
+    if kind is DType.INT8:
+        tensor = graph.emit(tosa.Table(), [value.tensor, table], shape, name=name)
+    else:  # what lies between two points has 7 bits more
+        fine = graph.emit(tosa.Table(), [value.tensor, table], shape, DType.INT32, name=name)
+        tensor = lowering.rescaled(operation, fine, [2.0**-7])
     return Value(tensor, value.order)
 
 
 def table_of(operation: Operation) -> torch.Tensor:
-    """The result for each of the 256 integers of the input, from -128 on; int8."""
+    """The result for each of the 256 integers of the input, from -128 on; int8.
+
+    Of 16 bits: for every 128th of the 2^16 integers, and for the one behind the last; int16.
+    """
     node, result = operation.node, operation.result
-    numbers = operation.scales[0].dequantized(torch.arange(-128, 128))
+    is_wide = result.dtype is torch.int16
+    places = torch.arange(-(2**15), 2**15 + 1, 128) if is_wide else torch.arange(-128, 128)
+    numbers = operation.scales[0].dequantized(places)
 
     def of(value: Any) -> Any:
         if isinstance(value, fx.Node):
@@ -76,4 +90,4 @@ def table_of(operation: Operation) -> torch.Tensor:
         floats = limit(floats, *operation.activation.args[1:], **operation.activation.kwargs)
     scaled = torch.nan_to_num(floats, nan=0.0) * (1.0 / result.scale)
     whole = torch.round(scaled.clamp(-1e6, 1e6)) + result.zero_point
-    return whole.clamp(*LIMITS[torch.int8]).to(torch.int8)
+    return whole.clamp(*LIMITS[result.dtype]).to(result.dtype)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from etlab.errors import NotSupportedError
 from etlab.exir.partition.compile_spec import CompileSpec
 
-INTEGERS = "TOSA-1.0+INT"
+INTEGERS = "TOSA-1.0+INT+int16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class TosaCompileSpec:
     """Options of TOSABackend.
 
     Attributes:
-        tosa_spec: version and profiles, as "TOSA-1.0+INT".
+        tosa_spec: version and profiles, as "TOSA-1.0+INT+int16".
     """
 
     tosa_spec: str = INTEGERS
@@ -26,6 +26,11 @@ class TosaCompileSpec:
                 f"TosaCompileSpec: graphs are written for TOSA 1.0 with integers, {INTEGERS!r}; "
                 f"got {self.tosa_spec!r}"
             )
+
+    @property
+    def has_wide_activations(self) -> bool:
+        """Whether activations may have 16 bits."""
+        return "int16" in self.tosa_spec.split("+")
 
     def to_list(self) -> list[CompileSpec]:
         """As programs store them."""

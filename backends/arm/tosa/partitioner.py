@@ -34,7 +34,8 @@ class TOSAPartitioner(Partitioner):
     """Gives TOSA what computes with 8-bit integers; its reference model runs that to the bit.
 
     Args:
-        compile_spec: the specification, also as text; None is TOSA 1.0 with integers.
+        compile_spec: the specification, also as text; None is TOSA 1.0 with integers
+            of 8 and 16 bits.
         operators: operators to take, as objects or names (`"aten.linear.default"`, `"linear"`);
             None takes all.
     """
@@ -112,6 +113,12 @@ class TOSAPartitioner(Partitioner):
             for value in held if isinstance(held, tuple | list) else (held,):
                 if reason := _why_not_tensor(value):
                     return reason
+        scales = (*operation.scales, operation.result)
+        if not self.compile_spec.has_wide_activations and torch.int16 in {s.dtype for s in scales}:
+            return (
+                f"its activations have 16 bits, {self.compile_spec.tosa_spec} has 8: "
+                "TosaCompileSpec('TOSA-1.0+INT+int16')"
+            )
         rule = all_rules()[str(target)]
         return rule.why_not(operation) or self.why_not_operation(operation, constants)
 
