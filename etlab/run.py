@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from etlab.devtools import ETRecord
     from etlab.exir import EdgeProgramManager, ExecutorchProgramManager
     from etlab.inspect.delegation import DelegationReport
+    from etlab.inspect.estimates import EstimateReport
     from etlab.inspect.graph import GraphData
     from etlab.inspect.graph_passes import PassHistory
     from etlab.inspect.lint import LintReport
@@ -251,8 +252,17 @@ class ExportRun:
 
     @property
     def paths(self) -> list[str]:
-        """The ways this run can compute outputs."""
-        return [name for name in PATHS if name != "quantized" or self.quantized is not None]
+        """The ways this run can compute outputs, stand-ins for devices that are not here last."""
+        from etlab.numerics.run_paths import stand_in_paths
+
+        own = [name for name in PATHS if name != "quantized" or self.quantized is not None]
+        return own + stand_in_paths(self.delegated)
+
+    def estimates(self, method: str = "forward") -> "EstimateReport":
+        """What compilers of devices that are not here expect of them: cycles, bytes, places."""
+        from etlab.inspect.of_run import estimates_of_run
+
+        return estimates_of_run(self, method)
 
     def memory_plan(
         self, method: str = "forward", *, planner: Any = None, **changes: Any
@@ -301,7 +311,7 @@ class ExportRun:
         warmup: int = 3,
         threads: int | None = None,
     ) -> "ProfileReport":
-        """Where the time of a native run goes.
+        """Where the time of a native run goes; estimates where it needs a device that is not here.
 
         Args:
             inputs: what to run it on; by default the first calibration sample, or else the example.

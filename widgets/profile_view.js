@@ -50,11 +50,11 @@ function build(host) {
   const chart = makeChart((width) => {
     if (kept.chart === "roofline") return drawRoofline(width, profile, colours, selected, choose);
     const rows = [...selected].filter((k) => !selected.has(profile.parent[k]));
-    if (!rows.length) return drawRuns(width, "end to end, calls without tracing", facts.endToEnd.seconds, before?.facts.endToEnd.seconds ?? null);
+    if (!rows.length) return drawRuns(width, facts.estimated ? "estimated, not measured" : "end to end, calls without tracing", facts.endToEnd.seconds, before?.facts.endToEnd.seconds ?? null);
     const names = rows.map((k) => profile.names[k]);
     const olds = before ? before.names.flatMap((name, k) => (names.includes(name) ? [k] : [])) : [];
     const title = names.length > 1 ? `${names.length} rows together` : names[0];
-    return drawRuns(width, `${title}, traced`, samplesOf(profile, rows), before && olds.length ? samplesOf(before, olds) : null);
+    return drawRuns(width, `${title}, ${facts.estimated ? "estimated" : "traced"}`, samplesOf(profile, rows), before && olds.length ? samplesOf(before, olds) : null);
   });
 
   // ---- table ---------------------------------------------------------------------------------
@@ -100,7 +100,8 @@ function build(host) {
       const beside = before ? [old, p50 / old - 1] : [];
       return [name, own.length, p50, p90, share, flops / p50 / 1e9, nbytes / p50 / 1e9, roof / p50, ...beside];
     });
-    table.setRows(rows, `time by ${by}, the most first: medians of ${facts.runs} traced runs, not end to end`);
+    const source = facts.estimated ? "estimated, not measured" : `medians of ${facts.runs} traced runs, not end to end`;
+    table.setRows(rows, `time by ${by}, the most first: ${source}`);
     markRows();
   };
   const markRows = () => {
@@ -133,6 +134,10 @@ function build(host) {
     ].filter(Boolean);
   };
   const sayWhole = () => {
+    if (facts.estimated) {
+      host.say(`not measured: ${facts.estimated}; ${number(facts.endToEnd.p50, "s")}`);
+      return;
+    }
     const old = before ? `; baseline ${number(before.facts.endToEnd.p50, "s")}, ${signed(facts.endToEnd.p50 / before.facts.endToEnd.p50 - 1)}` : "";
     host.say(
       `end to end p50 ${number(facts.endToEnd.p50, "s")}, p90 ${number(facts.endToEnd.p90, "s")}; instructions sum to ${number(facts.sum.p50, "s")}` +

@@ -11,6 +11,7 @@ from etlab.inspect.table import Table
 if TYPE_CHECKING:
     import pandas
 
+    from etlab.inspect.estimates import EstimateReport
     from etlab.inspect.why import Why
 
 # Who runs what no backend took, as reports call it.
@@ -35,6 +36,7 @@ class Call:
         nbytes: of all tensors that it reads and writes, weights included, at the example's sizes.
         flops: of matrix products, convolutions and attention, at the example's sizes.
         seconds: measured; None without a measurement and inside of a part.
+        cycles: of the device's clock, as its compiler estimates; None where nobody does.
     """
 
     node: str
@@ -50,6 +52,7 @@ class Call:
     nbytes: int | None
     flops: int | None
     seconds: float | None
+    cycles: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +190,7 @@ class DelegationReport:
         parts: delegated subgraphs in order of execution.
         borders: tensors that cross into or out of delegates.
         runs: how often time was measured; 0: it was not.
+        estimates: of devices that are not here.
     """
 
     model: str
@@ -195,6 +199,7 @@ class DelegationReport:
     parts: tuple[DelegatedPart, ...]
     borders: Table[Border]
     runs: int = 0
+    estimates: "EstimateReport | None" = None
     _measure: "Callable[..., DelegationReport] | None" = field(
         default=None, repr=False, compare=False
     )

@@ -32,6 +32,10 @@ def delegation_card(report: DelegationReport) -> str:
         title = f"{len(report.parts)} delegated part{'' if len(report.parts) == 1 else 's'}"
         pieces.append(display.details(title, _parts(report.parts, is_timed=bool(report.runs))))
         pieces.append(display.details(f"borders: {border_text(report)}", _borders(report.borders)))
+    if report.estimates:
+        pieces += [f"<div>{display.escape(line)}</div>" for line in report.estimates.lines()]
+        estimated = report.estimates.operators
+        pieces.append(display.details(str(estimated.title), estimated._repr_html_()))
     pieces.append(display.details(f"{len(report.by_op)} operators", _operators(report)))
     measured = f"; times are medians of {report.runs} runs" if report.runs else ""
     return display.card(

@@ -19,6 +19,7 @@ from etlab.exir.provenance import (
 )
 from etlab.inspect.costs import bytes_at_example, bytes_of_call, flops_of_call
 from etlab.inspect.delegation import OWN_KERNELS, Border, Call, DelegatedPart, DelegationReport
+from etlab.inspect.estimates import cycles_by_node, estimates_in
 from etlab.inspect.table import Table
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def delegation_report(
         tuple(parts),
         Table(Border, _borders(graph), title=f"tensors at the borders of {model}'s delegates"),
         runs,
+        estimates_in(graph, model),
     )
 
 
@@ -105,9 +107,10 @@ def _kind(reason: str, node: fx.Node) -> str:
 
 
 def _calls_in(lowered: Any, part: str) -> Iterator[Call]:
+    cycles = cycles_by_node(lowered)
     for node in lowered.original.graph.nodes:
         if node.op == "call_function" and not is_getitem(node):
-            yield _call(node, lowered.backend_id, part)
+            yield _call(node, lowered.backend_id, part, cycles=cycles.get(node.name))
 
 
 def _call(
@@ -118,6 +121,7 @@ def _call(
     reason: str = "",
     help_text: str = "",
     seconds: float | None = None,
+    cycles: int | None = None,
 ) -> Call:
     source, line = source_line(node)
     return Call(
@@ -134,6 +138,7 @@ def _call(
         nbytes=bytes_of_call(node),
         flops=flops_of_call(node),
         seconds=seconds,
+        cycles=cycles,
     )
 
 

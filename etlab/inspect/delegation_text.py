@@ -16,6 +16,7 @@ def delegation_text(report: DelegationReport) -> str:
         lines.append(f"  {weight:5}  {bar:.<{_BAR}}  {delegated:6.1%} delegated")
     if report.borders and report.parts:
         lines.append(f"  borders  {border_text(report)}")
+    lines += [f"  {line}" for line in (report.estimates.lines() if report.estimates else ())]
     groups = report.reasons
     if groups:
         lines.append(f"{len(report.rejected)} calls stay with our kernels:")

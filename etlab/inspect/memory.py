@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from etlab import display
 from etlab.errors import AccessError, InvalidArgumentError
 from etlab.exir.provenance import short_operator
+from etlab.inspect.estimates import EstimateReport, estimates_in
 from etlab.inspect.memory_advice import Advice, advice_on
 from etlab.inspect.memory_picture import Box, draw_svg
 from etlab.inspect.memory_text import (
@@ -42,10 +43,21 @@ class MemoryReport:
     Attributes:
         model: name of the model.
         plan: where every tensor lives and for how long.
+        estimates: of devices that run delegates in memories of their own.
     """
 
     model: str
     plan: "MemoryPlan"
+    estimates: "EstimateReport | None" = None
+
+    @property
+    def devices(self) -> "tuple[MemoryReport, ...]":
+        """The memories of these devices, one report a delegate, as the compiler placed values."""
+        from etlab.inspect.estimated_memory import device_plan
+
+        parts = self.estimates.parts if self.estimates is not None else ()
+        told = [part for part in parts if part.estimate.tensors]
+        return tuple(MemoryReport(f"{self.model}, {p.part}", device_plan(p)) for p in told)
 
     @property
     def peak(self) -> int:
@@ -260,6 +272,9 @@ class MemoryReport:
         if rows := advice_rows(self):
             caption = "what would lower the peak: bytes of each change alone"
             parts.append(display.table(ADVICE, rows, numeric=["saves"], caption=caption))
+        if self.estimates:
+            lines = (f"<div>{display.escape(line)}</div>" for line in self.estimates.lines())
+            parts += [*lines, self.estimates.memories._repr_html_()]
         if self.plan.tensors and len(self.plan.tensors) <= _MOST_TRIED:
             parts.append(display.details("with other planners", self.what_if()._repr_html_()))
         return display.card(
@@ -296,4 +311,5 @@ def report_memory(
             f" {', '.join(known[1:])}"
         )
     other = replace(planning, **changes) if changes else None
-    return MemoryReport(run.name, run.program.memory_plan(method, other))
+    estimates = estimates_in(run.delegated.edge_graph(method), run.name)
+    return MemoryReport(run.name, run.program.memory_plan(method, other), estimates)

@@ -71,4 +71,6 @@ def as_text(report: "MemoryReport") -> str:
         lines += ["", peak_caption(report), display.text_table(PEAK, rows)]
     if rows := advice_rows(report):
         lines += ["", "what would lower the peak", display.text_table(ADVICE, rows)]
+    if report.estimates:
+        lines += ["", *report.estimates.lines()]
     return "\n".join(lines)

@@ -1,12 +1,15 @@
 """What an `ExportRun` (`run`) says of itself: its profile, memory, record and lint."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from etlab.errors import NotSupportedError
 from etlab.inspect.delegation import DelegationReport
 from etlab.inspect.delegation_reader import delegation_report
+from etlab.inspect.estimated_profile import estimated_profile
+from etlab.inspect.estimates import EstimateReport, estimates_in
 from etlab.inspect.lint import LintReport, Subject, lint
 from etlab.inspect.memory_use import MemoryUse, measure_memory
 from etlab.inspect.profile import ProfileReport
@@ -23,7 +26,8 @@ def profile_run(
     run: Any, inputs: Any, method: str, *, runs: int, warmup: int, threads: int | None
 ) -> ProfileReport:
     """`ExportRun.profile`."""
-    return profile(
+    measure = partial(
+        profile,
         run.file.program,
         method,
         _flat_sample(run, inputs, "profile"),
@@ -33,6 +37,24 @@ def profile_run(
         threads=threads,
         origins=Origins(run.program.edge_graph(method), run.program.instruction_nodes(method)),
     )
+    return measured_or_estimated(measure, estimates_of_run(run, method), method)
+
+
+def measured_or_estimated(
+    measure: Callable[[], ProfileReport], estimates: EstimateReport, method: str
+) -> ProfileReport:
+    """A measured profile; where the program needs a device that is not here, an estimated one."""
+    try:
+        return measure()
+    except NotSupportedError:
+        if not estimates:
+            raise
+    return estimated_profile(estimates, method)
+
+
+def estimates_of_run(run: Any, method: str) -> EstimateReport:
+    """`ExportRun.estimates`."""
+    return estimates_in(run.delegated.edge_graph(method), run.name)
 
 
 def delegation_of_run(run: Any, inputs: Any, method: str, *, runs: int) -> DelegationReport:
@@ -81,6 +103,7 @@ def size_of_run(run: Any) -> SizeReport:
         graphs=[run.delegated.edge_graph(name) for name in sorted(run.delegated.methods)],
         tensor_data=file.tensor_data,
         parameters=run.exported.state_dict,
+        estimates=estimates_of_run(run, "forward") if "forward" in run.delegated.methods else None,
     )
 
 

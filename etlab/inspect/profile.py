@@ -15,6 +15,7 @@ from etlab.runtime import EventTrace, Roofline
 if TYPE_CHECKING:
     import pandas
 
+    from etlab.inspect.estimates import EstimateReport
     from etlab.inspect.profile_delta import ProfileDelta
 
 
@@ -157,6 +158,9 @@ class ProfileReport:
         warm_up: the calls before, which are in nothing else.
         roofline: this machine's limits; None when they were not measured.
         trace: the events behind it.
+        estimated: who estimated all of these times, of a program that cannot run here; empty where
+            they were measured. One profile never has both.
+        estimates: what else compilers expect of devices that are not here.
     """
 
     model: str
@@ -168,6 +172,8 @@ class ProfileReport:
     warm_up: Samples
     roofline: Roofline | None = None
     trace: EventTrace | None = field(default=None, repr=False, compare=False)
+    estimated: str = ""
+    estimates: "EstimateReport | None" = field(default=None, repr=False, compare=False)
 
     @property
     def runs(self) -> int:
@@ -315,6 +321,9 @@ class ProfileReport:
 
     def __repr__(self) -> str:
         """One line."""
+        if self.estimated:
+            whole = _ms(self.end_to_end.p50)
+            return f"ProfileReport({self.model}: {whole}, not measured: {self.estimated})"
         return (
             f"ProfileReport({self.model}, {self.threads} thread{'' if self.threads == 1 else 's'}:"
             f" end to end {self.end_to_end}; parts sum to {_ms(self.sum_of_parts.p50)};"

@@ -32,6 +32,7 @@ def profile_columns(report: "ProfileReport") -> dict[str, Any]:
         "endToEnd": _whole(report.end_to_end),
         "traced": _whole(report.traced),
         "sum": _whole(report.sum_of_parts),
+        "estimated": report.estimated,
         "peak": None if report.roofline is None else report.roofline.flops,
         "bandwidth": None if report.roofline is None else report.roofline.bandwidth,
     }

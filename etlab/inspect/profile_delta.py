@@ -39,8 +39,14 @@ def compare_profiles(
     """Whole calls first, then the largest differences.
 
     Raises:
-        InvalidArgumentError: a profile has no such table.
+        InvalidArgumentError: a profile has no such table, or one was measured, the other estimated.
     """
+    if bool(before.estimated) != bool(after.estimated):
+        which = before if before.estimated else after
+        raise InvalidArgumentError(
+            f"versus: one profile was measured, the other not ({which.estimated}): compare"
+            " estimates with estimates"
+        )
     if by not in BY:
         raise InvalidArgumentError(f"versus: no table {by!r}; choose from {', '.join(BY)}")
     tables = [{row.name: row for row in getattr(one, by)} for one in (before, after)]

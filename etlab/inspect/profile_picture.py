@@ -4,7 +4,7 @@ import math
 
 from etlab import display
 from etlab.inspect.profile import ProfileReport, ProfileRow
-from etlab.inspect.profile_text import COLUMNS, NUMERIC, cells, headline, slowest
+from etlab.inspect.profile_text import COLUMNS, NUMERIC, cells, circumstances, headline, slowest
 
 _WIDTH = 860
 _LEFT, _RIGHT = 60, 20
@@ -20,14 +20,13 @@ def as_html(report: ProfileReport) -> str:
     """A card: picture, groups, slowest rows."""
     rows = [cells(report, row) for row in slowest(report)]
     tables = (report.by_operator, report.by_module, report.by_source)
-    threads = f"{report.threads} thread{'' if report.threads == 1 else 's'}"
     return display.card(
         f"Profile of {report.model}",
         *(f"<div>{display.escape(line)}</div>" for line in headline(report)),
         display.svg_image(report.to_svg(), alternative=repr(report), width=_WIDTH),
         display.table(COLUMNS, rows, caption="slowest", numeric=NUMERIC),
         *(display.details(f"by {table.title}", table._repr_html_()) for table in tables if table),
-        subtitle=f"method {report.method}, {threads}, {report.runs} runs",
+        subtitle=circumstances(report),
     )
 
 
@@ -51,6 +50,7 @@ def _strip(report: ProfileReport, colours: dict[str, str]) -> list[str]:
     total = sum(group.p50_ms for group in report.by_operator) or 1.0
     end_to_end = report.end_to_end.p50 * 1e3
     scale = (_WIDTH - _LEFT - _RIGHT) / max(total, end_to_end)
+    whole = "estimated, not measured:" if report.estimated else "end to end"
     parts = [f'<text x="{_LEFT - 8}" y="20" text-anchor="end">parts</text>']
     left = float(_LEFT)
     for group in report.by_operator:
@@ -71,7 +71,7 @@ def _strip(report: ProfileReport, colours: dict[str, str]) -> list[str]:
     parts.append(f'<text x="{_LEFT - 8}" y="48" text-anchor="end">whole</text>')
     parts.append(
         f'<rect x="{_LEFT}" y="36" width="{end_to_end * scale:.1f}" height="16" fill="none" '
-        f'stroke="#444"/><text x="{_LEFT + 6}" y="48">end to end {end_to_end:.3f} ms; parts sum to'
+        f'stroke="#444"/><text x="{_LEFT + 6}" y="48">{whole} {end_to_end:.3f} ms; parts sum to'
         f" {total:.3f} ms</text>"
     )
     return parts

@@ -10,6 +10,8 @@ _MOST_ROWS = 20
 
 def headline(report: ProfileReport) -> list[str]:
     """What was measured, in sentences; the sum never stands alone."""
+    if report.estimates:
+        return [f"not measured: {report.estimated}", *report.estimates.lines()]
     sums = report.sum_of_parts
     lines = [
         f"end to end: {report.end_to_end} ({report.runs} calls without tracing,"
@@ -23,6 +25,14 @@ def headline(report: ProfileReport) -> list[str]:
     if report.roofline is not None:
         lines.append(f"this machine, measured: {report.roofline}")
     return lines
+
+
+def circumstances(report: ProfileReport) -> str:
+    """Method, threads and runs, or that nothing ran."""
+    if report.estimated:
+        return f"method {report.method}, estimated, not measured"
+    threads = f"{report.threads} thread{'' if report.threads == 1 else 's'}"
+    return f"method {report.method}, {threads}, {report.runs} runs"
 
 
 def slowest(report: ProfileReport, count: int = _MOST_ROWS) -> list[ProfileRow]:
@@ -54,7 +64,7 @@ def as_text(report: ProfileReport) -> str:
     rest = f"\n… and {count - len(rows)} more: to_dataframe()" if count > len(rows) else ""
     return "\n".join(
         [
-            f"Profile of {report.model}, method {report.method}, {report.threads} threads",
+            f"Profile of {report.model}, {circumstances(report)}",
             *headline(report),
             "",
             str(report.by_operator),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from etlab.exir.emit.file import ProgramData
     from etlab.exir.emit.schema import ExecutionPlan
     from etlab.inspect.anatomy import Anatomy
+    from etlab.inspect.estimates import EstimateReport
     from etlab.inspect.file_notes import FileNote
     from etlab.inspect.graph import GraphData
     from etlab.inspect.interface import BackendRow, OperatorRow, StateRow, ValueRow
@@ -127,7 +128,8 @@ class ProgramFile:
         """Where the tensors of a method lie, as the file says."""
         from etlab.inspect.memory import MemoryReport
 
-        return MemoryReport(self.name, plan_of_program(self._plan(method)))
+        plan = plan_of_program(self._plan(method))
+        return MemoryReport(self.name, plan, self.estimates(method))
 
     @cached_property
     def anatomy(self) -> "Anatomy":
@@ -211,10 +213,12 @@ class ProgramFile:
             warmup: how often to run before.
             threads: of the kernels; None leaves the process's setting.
         """
+        from etlab.inspect.of_run import measured_or_estimated
         from etlab.inspect.profile_reader import profile
 
         flat = list(inputs) if isinstance(inputs, tuple) else [inputs]
-        return profile(
+        measure = partial(
+            profile,
             self.program,
             method,
             flat,
@@ -223,6 +227,17 @@ class ProgramFile:
             warmup=warmup,
             threads=threads,
         )
+        return measured_or_estimated(measure, self.estimates(method), method)
+
+    def estimates(self, method: str = "forward") -> "EstimateReport":
+        """What compilers expect of devices that run the delegates, as it was kept beside the file.
+
+        Raises:
+            InvalidProgramError: it is damaged.
+        """
+        from etlab.inspect.estimates import estimates_of_file
+
+        return estimates_of_file(self, method)
 
     def save(self, path: str | Path) -> Path:
         """Write the file, and its .ptd files beside it; returns where.
@@ -261,7 +276,10 @@ class ProgramFile:
         """What fills the file, and its .ptd files."""
         from etlab.inspect.size import size_report
 
-        return size_report(self.data, title=self.name, tensor_data=self.tensor_data)
+        estimates = self.estimates() if "forward" in self.methods else None
+        return size_report(
+            self.data, title=self.name, tensor_data=self.tensor_data, estimates=estimates
+        )
 
     def netron(self, *, weights: bool = False, height: int = 480) -> "NetronView":
         """The file in a Netron view that asks no network for anything.

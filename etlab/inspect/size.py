@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas
 
     from etlab.exir.edge import EdgeGraph
+    from etlab.inspect.estimates import EstimateReport
 
 
 _KINDS = ("part", "bytes", "share")
@@ -51,11 +52,13 @@ class SizeReport:
         title: of the program.
         total: bytes of the .pte file, and of the .ptd files that it needs.
         entries: the parts, largest first.
+        estimates: of devices that are not here, and what lies in which of their memories.
     """
 
     title: str
     total: int
     entries: tuple[SizeEntry, ...]
+    estimates: "EstimateReport | None" = None
 
     @property
     def by_kind(self) -> dict[str, int]:
@@ -117,15 +120,19 @@ class SizeReport:
         parts = [f"Size of {self.title}: {self.total:,} bytes"]
         parts += ["", display.text_table(_KINDS, self._kind_rows())]
         parts += ["", "largest parts", display.text_table(_LARGEST, self._largest_rows())]
+        if self.estimates:
+            parts += ["", *self.estimates.lines()]
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
         largest = display.table(_LARGEST, self._largest_rows(), numeric=["bytes"])
+        lines = self.estimates.lines() if self.estimates else []
         return display.card(
             f"Size of {self.title}",
             display.svg_image(self.to_svg(), alternative=repr(self)),
             display.table(_KINDS, self._kind_rows(), numeric=["bytes", "share"]),
             display.details("largest parts", largest),
+            *(f"<div>{display.escape(line)}</div>" for line in lines),
             subtitle=f"{self.total:,} bytes",
         )
 
@@ -147,6 +154,7 @@ def size_report(
     graphs: Sequence["EdgeGraph"] = (),
     tensor_data: Mapping[str, bytes] | None = None,
     parameters: Iterable[str] = (),
+    estimates: "EstimateReport | None" = None,
 ) -> SizeReport:
     """Take a program's files apart.
 
@@ -157,6 +165,7 @@ def size_report(
         graphs: edge graphs of the same program; they give constants their names, which a file does
             not carry, also to those that delegates read.
         parameters: names of the model's own tensors.
+        estimates: of devices that are not here.
 
     Raises:
         InvalidProgramError: the file is damaged or foreign.
@@ -176,7 +185,7 @@ def size_report(
     if rest > 0:
         entries.append(SizeEntry("padding", "", "", (), rest))
     entries.sort(key=lambda entry: (-entry.nbytes, entry.kind, entry.name))
-    return SizeReport(title, total, tuple(entries))
+    return SizeReport(title, total, tuple(entries), estimates)
 
 
 def _external(content: bytes) -> list[SizeEntry]:

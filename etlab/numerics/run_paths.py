@@ -2,13 +2,17 @@
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from etlab.errors import InvalidArgumentError
+from etlab.exir.partition.host_only import stand_in_of
 from etlab.numerics import paths as ways
 from etlab.numerics.paths import Path
 from etlab.numerics.simulation import simulated_path
 from etlab.numerics.subject import File, Subject
+
+if TYPE_CHECKING:
+    from etlab.exir import EdgeProgramManager
 
 
 class BytesOfProgram(File, Protocol):
@@ -37,6 +41,17 @@ class RunWithPaths(Subject, Protocol):
     @property
     def file(self) -> BytesOfProgram:
         """The program as a file."""
+
+
+def stand_in_paths(delegated: "EdgeProgramManager") -> list[str]:
+    """The paths on which something stands in for a device that runs delegates."""
+    keys = {
+        key
+        for graph in delegated.edge_graphs.values()
+        for part in graph.submodules.values()
+        for key in getattr(part, "named_data", ())
+    }
+    return sorted({ways.DEVICE_PREFIX + name for key in keys if (name := stand_in_of(key))})
 
 
 def paths_of(

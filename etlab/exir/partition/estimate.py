@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from etlab.errors import InvalidArgumentError, InvalidProgramError
-from etlab.exir.partition.host_only import host_key
+from etlab.exir.partition.host_only import ESTIMATE, host_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Estimate:
 
 def estimate_key(processed: bytes) -> str:
     """The name under which the estimate of a delegate is kept."""
-    return host_key("estimate", processed)
+    return host_key(ESTIMATE, processed)
 
 
 def write_estimate(estimate: Estimate) -> bytes:

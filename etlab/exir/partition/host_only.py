@@ -7,6 +7,8 @@ import hashlib
 from pathlib import Path
 
 HOST_TAG = "_host"  # `PreprocessResult.external_tags` of such bytes
+ESTIMATE = "estimate"
+_PREFIX = "host:"
 _SUFFIX = ".host.ptd"
 
 
@@ -14,10 +16,20 @@ def host_key(what: str, processed: bytes) -> str:
     """A name for such bytes.
 
     Args:
-        what: they are.
+        what: "estimate", or the name of the stand-in that computes the delegate with them.
         processed: the delegate's bytes; others have another name.
     """
-    return f"host:{what}:{hashlib.sha256(processed).hexdigest()}"
+    return f"{_PREFIX}{what}:{hashlib.sha256(processed).hexdigest()}"
+
+
+def stand_in_of(key: str) -> str:
+    """The stand-in that bytes of this name are for; empty where there is none.
+
+    >>> stand_in_of(host_key("tosa", b"")), stand_in_of(host_key(ESTIMATE, b""))
+    ('tosa', '')
+    """
+    what = key.removeprefix(_PREFIX).split(":")[0] if key.startswith(_PREFIX) else ""
+    return "" if what == ESTIMATE else what
 
 
 def host_file(program: Path) -> Path:
