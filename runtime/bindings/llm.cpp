@@ -15,15 +15,8 @@ namespace etlab {
 
 namespace {
 
-// Holds the program for as long as the session lives, as `load_method` does.
 std::shared_ptr<LlmSession> load_session(const ProgramHandle& handle) {
-  const py::object owner = py::cast(&handle, py::return_value_policy::reference);
-  std::unique_ptr<LlmSession> session;
-  {
-    py::gil_scoped_release release;
-    session = LlmSession::load(*handle.program);
-  }
-  return {session.release(), [owner](LlmSession* loaded) { delete loaded; }};
+  return load_holding(handle, [](const Program& program) { return LlmSession::load(program); });
 }
 
 py::dict stats_to_python(const GenerationStats& stats) {

@@ -50,16 +50,9 @@ py::dict state(Method& method, const py::object& allocate) {
   return tensors;
 }
 
-// The deleter holds the program for as long as the method lives. Not `py::keep_alive`: pybind11 3.1
-// applies it to calls whose arguments it refuses, too, and crashes.
 std::shared_ptr<Method> load_method(const ProgramHandle& handle, const std::string& name) {
-  const py::object owner = py::cast(&handle, py::return_value_policy::reference);
-  std::unique_ptr<Method> method;
-  {
-    py::gil_scoped_release release;
-    method = Method::load(*handle.program, name);
-  }
-  return {method.release(), [owner](Method* loaded) { delete loaded; }};
+  return load_holding(handle,
+                      [&](const Program& program) { return Method::load(program, name); });
 }
 
 }  // namespace

@@ -4,19 +4,16 @@
 #include <iostream>
 
 #include "runtime/core/error.h"
-#include "runtime/core/kernel.h"
 #include "runtime/core/tensor_file.h"
 #include "runtime/core/threads.h"
 #include "runtime/llm/llm_session.h"
 #include "runtime/tools/support/llm_request.h"
-#include "runtime/tools/support/serve.h"
+#include "runtime/tools/support/tool.h"
 #include "runtime/tools/support/vocabulary.h"
 
 namespace etlab {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kWrongCommandLine = 2;
 constexpr double kNanosecondsPerSecond = 1e9;
 
 std::unique_ptr<DataSource> open(const std::string& path, bool map) {
@@ -87,34 +84,13 @@ void run(const LlmRequest& request) {
   if (request.print_stats) print(std::cerr, stats, *session);
 }
 
-int main(const std::vector<std::string>& arguments) {
-  KernelRegistry::global().check();
-  if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) {
-    std::cout << kLlmUsage << "\n";
-    return 0;
-  }
-  LlmRequest request;
-  try {
-    request = parse_llm_request(arguments);
-  } catch (const Error& error) {
-    std::cerr << "etlab-run-llm: " << error.what() << "\n";
-    return kWrongCommandLine;
-  }
-  run(request);
-  return 0;
+Action understand(const std::vector<std::string>& words) {
+  return [request = parse_llm_request(words)] { run(request); };
 }
 
 }  // namespace
 }  // namespace etlab
 
 int main(int count, char** arguments) {
-  try {
-    return etlab::main({arguments + (count > 0 ? 1 : 0), arguments + count});
-  } catch (const etlab::Error& error) {
-    std::cerr << "etlab-run-llm: " << etlab::words_of(error.kind()) << ": " << error.what() << "\n";
-    return etlab::kFailed;
-  } catch (const std::exception& error) {
-    std::cerr << "etlab-run-llm: internal error: " << error.what() << "\n";
-    return etlab::kFailed;
-  }
+  return etlab::run_tool("etlab-run-llm", etlab::kLlmUsage, etlab::understand, count, arguments);
 }

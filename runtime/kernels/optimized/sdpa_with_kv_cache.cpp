@@ -1,10 +1,8 @@
 #include "runtime/kernels/optimized/blockwise_attention.h"
-#include "runtime/kernels/util/cache_attention.h"
+#include "runtime/kernels/util/cache_attention_kernels.h"
 
 namespace etlab {
 namespace {
-
-constexpr const char* kWho = "llama::sdpa_with_kv_cache.out";
 
 bool supports(Context&, const Tensor& query, const Tensor&, const Tensor&, Tensor& key_cache,
               Tensor& value_cache, int64_t, int64_t, const Tensor* mask, double, bool,
@@ -12,22 +10,7 @@ bool supports(Context&, const Tensor& query, const Tensor&, const Tensor&, Tenso
   return can_attend_blockwise({query, key_cache, value_cache, mask, out});
 }
 
-// Puts keys and values into their caches first.
-void sdpa_with_kv_cache_out(Context& context, const Tensor& query, const Tensor& key,
-                            const Tensor& value, Tensor& key_cache, Tensor& value_cache,
-                            int64_t start, int64_t length, const Tensor* mask, double dropout,
-                            bool is_causal, std::optional<double> scale, Tensor& out) {
-  util::CacheAttention attention(kWho, query, key_cache, value_cache, start, mask, out);
-  ETLAB_CHECK(length == query.size(1), kInvalidArgument, kWho, ": seq_len is ", length,
-              ", the query is ", describe(query));
-  ETLAB_CHECK(&key_cache != &value_cache, kInvalidArgument, kWho,
-              ": keys and values cannot share a cache");
-  util::update_cache(kWho, key, key_cache, start);
-  util::update_cache(kWho, value, value_cache, start);
-  attend_blockwise(context, kWho, attention.tensors(),
-                   attention.options(dropout, is_causal, scale));
-}
-
 }  // namespace
-ETLAB_OPTIMIZED_KERNEL("llama::sdpa_with_kv_cache.out", sdpa_with_kv_cache_out, supports);
+ETLAB_OPTIMIZED_KERNEL("llama::sdpa_with_kv_cache.out",
+                       util::sdpa_with_kv_cache_out<attend_blockwise>, supports);
 }  // namespace etlab
