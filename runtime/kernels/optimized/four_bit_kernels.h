@@ -14,7 +14,6 @@ namespace etlab {
 
 constexpr int64_t kFourBitVector = 16;
 constexpr int64_t kFourBitVectors = 4;  // of the widest panel
-constexpr int64_t kFourBitColumns = kFourBitVectors * kFourBitVector;
 constexpr int64_t kFourBitInputs = 8;   // of a column, in four bytes
 constexpr int kFourBitRows = 6;         // of the highest tile
 

@@ -20,7 +20,6 @@ class FloatReader {
     type_ = tensor->type();
     places_ = IndexBox(*tensor);
   }
-  bool is_present() const { return data_ != nullptr; }
   // The value at a row-major index; `missing` when there is no tensor.
   double at(int64_t index, double missing) const {
     if (data_ == nullptr) return missing;
