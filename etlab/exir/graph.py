@@ -24,6 +24,9 @@ from etlab.exir.fakes import contiguous, fake, fake_mode_of
 # takes it along. ExecuTorch's name, which stands in `meta["custom"]` of exported programs.
 CONSTANT_TAG = "delegate_constant_tag"
 
+# Why a node was left to the portable operators: {backend or partitioner: sentence}.
+REASONS = "delegation_reasons"
+
 # What a new node takes over from the node it replaces.
 PROVENANCE = (
     "stack_trace",

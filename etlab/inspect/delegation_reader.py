@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import fx
 
-from etlab.exir.graph import is_getitem
-from etlab.exir.partition.lower import REASONS
+from etlab.exir.graph import REASONS, is_getitem
 from etlab.exir.partition.reasons import split_reason
 from etlab.exir.provenance import (
     bytes_of,

@@ -6,7 +6,7 @@ from typing import Any
 from torch import fx
 
 from etlab.errors import NotFoundError
-from etlab.exir.partition.lower import REASONS
+from etlab.exir.graph import REASONS
 from etlab.exir.partition.reasons import split_reason
 from etlab.inspect.graph import GraphData
 

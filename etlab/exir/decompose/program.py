@@ -24,7 +24,7 @@ from etlab.exir.decompose.operators import is_write
 from etlab.exir.decompose.walk import NodeFilter, Shared, Unsupported, Walk
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import fake_mode_of
-from etlab.exir.graph import CONSTANT_TAG, provenance, rename_outputs, renamed, replace
+from etlab.exir.graph import CONSTANT_TAG, REASONS, provenance, rename_outputs, renamed, replace
 from etlab.exir.recurrent import PACKED, PACKED_WAY_OUT
 from etlab.exir.specs import channels_last_order
 
@@ -323,7 +323,8 @@ def write_anew(
     walk = Walk(shared, edge.graph)
     walk.first_user_input = next((n for n in edge.graph.nodes if n.name in user_inputs), None)
     for node in nodes:
-        walk.provenance = provenance(node)
+        said = {REASONS: node.meta[REASONS]} if REASONS in node.meta else {}
+        walk.provenance = provenance(node) | said
         with edge.graph.inserting_before(node):
             made = write(walk, node)
         if isinstance(made, tuple):

@@ -20,6 +20,7 @@ from etlab.exir.edge import EdgeGraph
 from etlab.exir.exported import EdgeProgramView
 from etlab.exir.graph import (
     CONSTANT_TAG,
+    REASONS,
     is_getitem,
     mutated_targets,
     provenance,
@@ -34,9 +35,6 @@ from etlab.exir.partition.estimate import estimate_key, write_estimate
 from etlab.exir.partition.host_only import HOST_TAG
 from etlab.exir.partition.partitioner import DelegationSpec, Partitioner, PartitionResult
 from etlab.exir.partition.registry import backend_class
-
-# Why a node was left to the portable operators: {backend or partitioner: sentence}.
-REASONS = "delegation_reasons"
 
 # Tags of a constant that several delegates take along, each a copy.
 SHARED_TAGS = "delegation_tags"

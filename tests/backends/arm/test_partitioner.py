@@ -108,6 +108,14 @@ def test_pictures_are_transposed_once_on_their_way_in():
     ]  # fmt: skip
 
 
+def test_operators_that_are_taken_apart_after_all_keep_their_reason():
+    x = waves(4, 5)
+    run = etlab.export(nn.Hardswish(), x, partitioner="tosa")
+    found = reasons(run)
+    assert len(found) > 1
+    assert all("computes with floats" in text for text in found.values()), found
+
+
 def test_sizes_that_vary_are_refused_with_the_way_out():
     x = waves(4, 5)
     run = lowered_run(nn.Linear(5, 3), x, dynamic_shapes=({0: Dim("n", max=9)},))
