@@ -57,6 +57,8 @@ def _depthwise(operator: Operator, entries: Shapes) -> str | None:
 
 
 def _transposed(operator: Operator, entries: Shapes) -> str | None:
+    if entries[(operator.inputs or ("",))[0]].type is not DType.INT8:
+        return f"has transposed convolutions of int8 only: quantize with int8-arm, or {_LARGER}"
     rows, columns = _attribute(operator, "stride")
     if rows == columns and rows in (1, 2):
         return None
@@ -88,7 +90,10 @@ def _product(operator: Operator, entries: Shapes) -> str | None:
     dtype = entries[(operator.inputs or ("",))[0]].type
     if dtype is DType.INT8:
         return None
-    return f"multiplies matrices of int8, these are {dtype.name.lower()}: use int8, or {_LARGER}"
+    return (
+        f"multiplies matrices of int8, these are {dtype.name.lower()}: quantize with int8-arm, or"
+        f" {_LARGER}"
+    )
 
 
 def _sum(operator: Operator, entries: Shapes) -> str | None:

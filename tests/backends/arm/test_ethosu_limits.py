@@ -15,29 +15,32 @@ from etlab.errors import LoweringError
 pytest.importorskip("ethosu", reason="ethos-u-vela is not installed")
 
 NO_PADDING = (0, 0, 0, 0)
+WIDE = {DType.INT8: DType.INT32, DType.INT16: DType.INT48}  # what sums of products are
 
 
-def filtered(attributes, weight, size, result):
+def filtered(attributes, weight, size, result, dtype=DType.INT8):
     """A graph of one convolution, of ones, on `size` rows and columns; results (rows, columns)."""
     graph = GraphBuilder()
     inside, outside = weight
-    x = graph.input("x", (1, *size, 2), DType.INT8)
+    x = graph.input("x", (1, *size, 2), dtype)
+    wide = attributes.acc_type
     kernel = graph.constant(torch.ones(inside).numpy(), DType.INT8, name="kernel")
-    bias = graph.constant([0] * outside, DType.INT32, name="bias")
-    zero = graph.zero_point(0, DType.INT8)
-    sums = graph.emit(
-        attributes, [x, kernel, bias, zero, zero], (1, *result, outside), DType.INT32, name="sums"
-    )
-    return finished(graph, sums)
+    bias = graph.constant([0] * outside, wide, name="bias")
+    inputs = [x, kernel, bias, graph.zero_point(0, dtype), graph.zero_point(0, DType.INT8)]
+    sums = graph.emit(attributes, inputs, (1, *result, outside), wide, name="sums")
+    return finished(graph, sums, dtype)
 
 
-def finished(graph, sums):
+def finished(graph, sums, dtype=DType.INT8):
     graph.output(
-        graph.rescale(
-            sums, [0.01], zero_point=0, result_zero_point=0, dtype=DType.INT8, name="result"
-        )
+        graph.rescale(sums, [0.01], zero_point=0, result_zero_point=0, dtype=dtype, name="result")
     )
     return graph.finish()
+
+
+def convolution(dtype):
+    attributes = tosa.Conv2d(NO_PADDING, (1, 1), (1, 1), False, WIDE[dtype])
+    return filtered(attributes, ((2, 1, 1, 2), 2), (3, 3), (3, 3), dtype)
 
 
 def depthwise(stride):
@@ -45,10 +48,10 @@ def depthwise(stride):
     return filtered(attributes, ((1, 1, 2, 1), 2), (3, 2 * stride + 1), (3, 3))
 
 
-def transposed(strides, kernel=(2, 2), size=(3, 3)):
-    attributes = tosa.TransposeConv2d(NO_PADDING, strides, False, DType.INT32)
+def transposed(strides, kernel=(2, 2), size=(3, 3), dtype=DType.INT8):
+    attributes = tosa.TransposeConv2d(NO_PADDING, strides, False, WIDE[dtype])
     result = [(one - 1) * step + two for one, step, two in zip(size, strides, kernel, strict=True)]
-    return filtered(attributes, ((2, *kernel, 2), 2), size, result)
+    return filtered(attributes, ((2, *kernel, 2), 2), size, result, dtype)
 
 
 def average(kernel, stride, padding):
@@ -65,8 +68,8 @@ def product(dtype):
     graph = GraphBuilder()
     left, right = (graph.input(name, (1, 3, 3), dtype) for name in "ab")
     zero = graph.zero_point(0, dtype)
-    wide = DType.INT32 if dtype is DType.INT8 else DType.INT48
-    sums = graph.emit(tosa.MatMul(), [left, right, zero, zero], (1, 3, 3), wide, name="sums")
+    inputs = [left, right, zero, zero]
+    sums = graph.emit(tosa.MatMul(), inputs, (1, 3, 3), WIDE[dtype], name="sums")
     return finished(graph, sums)
 
 
@@ -81,6 +84,8 @@ GRAPHS = {
     "depthwise, 3 apart": depthwise(3),
     "depthwise, 4 apart": depthwise(4),
     "transposed, (2, 2) apart": transposed((2, 2)),
+    "transposed, of int16": transposed((1, 1), dtype=DType.INT16),
+    "convolution of int16": convolution(DType.INT16),
     "transposed, (3, 3) apart": transposed((3, 3), (3, 3)),
     "transposed, (2, 1) apart": transposed((2, 1)),
     "transposed, (1, 2) apart, one row": transposed((1, 2), (1, 2), (1, 3)),

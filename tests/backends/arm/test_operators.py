@@ -7,6 +7,10 @@ import torch
 from torch import nn
 from tosa_checks import check_against_reference_model, delegates, lowered_run, waves
 
+from etlab.backends.arm.ethosu.compile_spec import EthosUCompileSpec
+from etlab.backends.arm.ethosu.limits import why_not
+from etlab.backends.arm.ethosu.vela import compile_graph
+from etlab.backends.arm.format.file import read_graph
 from etlab.backends.arm.operators.registry import all_rules
 
 functional = nn.functional
@@ -154,6 +158,15 @@ def test_integers_are_the_reference_model_s_and_near_the_floats(case):
     simulated, native = run.run(inputs, path="quantized"), run.run(inputs)
     spread = (simulated.max() - simulated.min()).item() / 100
     assert (simulated - native).abs().max().item() <= 3 * spread
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_smallest_npu_takes_what_it_is_not_said_to_refuse(case):
+    pytest.importorskip("ethosu", reason="ethos-u-vela is not installed")
+    spec = EthosUCompileSpec("ethos-u55-32")
+    for delegate in delegates(run_of(case)[0]):
+        if why_not(read_graph(delegate.processed_bytes), spec.family) is None:
+            assert compile_graph(delegate.processed_bytes, spec).estimate.cycles > 0
 
 
 def test_every_rule_has_a_case():
