@@ -57,7 +57,8 @@ class Workbench(ipywidgets.VBox):
         partitioner: what the picker shows first, such as "xnnpack".
         quantizer: what the picker shows first, such as "8da4w:group_size=64".
         name: what reports call the model.
-        paths: what parity compares; add "official" for ExecuTorch's own runtime.
+        paths: what parity compares; add "official" for ExecuTorch's own runtime, "device:tosa" for
+            what stands in for an NPU of Arm's.
         on_change: once there is a round, every changed option starts the next.
 
     Raises:

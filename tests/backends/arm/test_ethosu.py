@@ -9,7 +9,7 @@ from tosa_checks import delegates, lowered_run, waves
 
 import etlab
 from etlab.backends.arm import EthosUCompileSpec, EthosUPartitioner
-from etlab.backends.arm.ethosu import VelaExternalBlockPlacements
+from etlab.backends.arm.ethosu import VelaExternalBlockPlacements, vela
 from etlab.backends.arm.ethosu.compile_spec import TARGETS, read_compile_specs
 from etlab.backends.arm.ethosu.stream import read_stream
 from etlab.errors import (
@@ -169,6 +169,24 @@ def test_calls_that_the_npu_refuses_stay_with_a_reason_and_a_remedy():
 def test_velas_own_refusal_is_told_in_its_words():
     with pytest.raises(LoweringError, match=r"ethos-u55-128 \(Nowhere, Shared_Sram\).*Nowhere"):
         lowered_run(Layers(), PICTURE, partitioner="ethos-u55-128:system_config=Nowhere")
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", "crashed with signal 11"),
+        ("print('ready')", "wrote is not what this version of etlab reads"),
+        ("raise SystemExit(3)", "does not say why"),
+    ],
+)
+def test_a_compiler_that_dies_or_is_another_takes_nothing_along(
+    program, reason, tmp_path, monkeypatch
+):
+    (tmp_path / "another_vela.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(vela, "_MODULE", "another_vela")
+    with pytest.raises(LoweringError, match=reason):
+        vela.compile_graph(b"TOSA", EthosUCompileSpec("ethos-u55-128"))
 
 
 def test_a_stop_request_ends_vela():
