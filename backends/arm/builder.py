@@ -187,17 +187,34 @@ class GraphBuilder:
         attributes = tosa.Clamp(least, most, nan_mode=1)
         return self.emit(attributes, [tensor], tensor.shape, name=name)
 
-    def finish(self) -> Graph:
-        """The graph."""
+    def finish(self, *, keeps_all: bool = False) -> Graph:
+        """The graph, without operators that nobody reads.
+
+        Args:
+            keeps_all: with these, too.
+        """
+        operators, used = self._read()
+        if keeps_all:
+            operators, used = self._operators, {*self._tensors, *self._shapes}
         block = Block(
             _MAIN,
-            tuple(self._operators),
-            tuple(self._tensors.values()),
+            tuple(operators),
+            tuple(one for name, one in self._tensors.items() if name in used),
             tuple(self._inputs),
             tuple(self._outputs),
-            tuple(self._shapes.values()),
+            tuple(one for name, one in self._shapes.items() if name in used),
         )
         return Graph(VERSION, (Region(_MAIN, (block,)),))
+
+    def _read(self) -> tuple[list[Operator], set[str]]:
+        """The operators whose results lead to an output, and the names that they use."""
+        used = {*self._inputs, *self._outputs}
+        kept = []
+        for operator in reversed(self._operators):
+            if not used.isdisjoint(operator.outputs or ()):
+                kept.append(operator)
+                used.update(operator.inputs or ())
+        return kept[::-1], used
 
     def _tensor(
         self, name: str, shape: Sequence[int], dtype: DType, data: bytes | None = None

@@ -21,6 +21,7 @@ from etlab.errors import LoweringError
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.graph import constant_placeholders
 
+Sides = Sequence[tuple[int, int]]  # what is added before and behind, by dimension
 ELEMENTS = {torch.int8: DType.INT8, torch.int16: DType.INT16, torch.int32: DType.INT32}
 
 
@@ -48,11 +49,13 @@ class Lowered:
 
     Attributes:
         graph: its content; inputs and outputs are those of the subgraph, in order.
+        whole: the same with operators that nobody reads, so that every value has its tensor.
         values: the tensors of nodes whose integers it holds, by name.
         plan: what was lowered.
     """
 
     graph: Graph
+    whole: Graph
     values: dict[str, Value]
     plan: Plan
 
@@ -87,6 +90,7 @@ class Lowering:
         self._constants = constants
         self._values: dict[fx.Node, Value] = {}
         self._arranged: dict[tuple[str, tuple[int, ...]], Tensor] = {}
+        self._padded: dict[str, tuple[Value, Sides]] = {}
         self.graph = GraphBuilder()
 
     def run(self, edge: EdgeGraph) -> Lowered:
@@ -102,7 +106,8 @@ class Lowering:
             value = self.value(node)
             self.graph.output(self.arranged(value, tuple(range(len(value.order)))))
         named = {node.name: value for node, value in self._values.items()}
-        return Lowered(self.graph.finish(), named, plan)
+        whole = self.graph.finish(keeps_all=True)
+        return Lowered(self.graph.finish(), whole, named, plan)
 
     def run_alone(self, operation: Operation) -> Graph:
         """Lower one operation of a graph."""
@@ -157,6 +162,15 @@ class Lowering:
         if key not in self._arranged:
             self._arranged[key] = self.graph.transpose(value.tensor, moves)
         return self._arranged[key]
+
+    def keep_padding(self, padded: Value, source: Value, sides: Sides) -> None:
+        """Remember that a value is another one with zeros around it, in the node's dimensions."""
+        self._padded[padded.tensor.name] = source, sides
+
+    def without_padding(self, value: Value) -> tuple[Value, Sides]:
+        """What a value is without zeros around it, and these; itself where it has none."""
+        none = [(0, 0)] * len(value.order)
+        return self._padded.get(value.tensor.name, (value, none))
 
     def plain(self, value: Value) -> Tensor:
         """A value whose dimensions lie in the node's own order."""

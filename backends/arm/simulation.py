@@ -29,7 +29,7 @@ def simulate(subgraph: EdgeGraph, inputs: Sequence[Any]) -> dict[str, Any]:
         the value that comes out, dequantized.
     """
     lowered = lower(subgraph)
-    tensors = evaluate(lowered.graph, inputs)
+    tensors = evaluate(lowered.whole, inputs)
     values: dict[str, Any] = {}
     for node, tensor in constant_placeholders(subgraph).items():
         values[node.name] = tensor

@@ -1,5 +1,6 @@
 """Convolutions: of pictures and sequences, depthwise, in groups, transposed; linear layers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -79,15 +80,18 @@ def _convolution(lowering: Lowering, operation: Operation) -> Value:
     assert weight is not None
     is_sequence = node.meta["val"].dim() == 3
     order = (0, 2, 1) if is_sequence else (0, 2, 3, 1)
-    x = lowering.arranged(lowering.source(operation), order)
+    value, zeros = lowering.source(operation), [(0, 0)] * 2
     elements = weight.elements
+    if not node.args[6]:
+        value, zeros = _absorbed(lowering, operation, value)
+    x = lowering.arranged(value, order)
     if is_sequence:
         x = lowering.graph.reshape(x, (x.shape[0], 1, *x.shape[1:]))
         elements = elements.unsqueeze(2)
     if node.args[6]:
         result = _transposed(lowering, operation, x)
     else:
-        result = _windows(lowering, operation, x, elements)
+        result = _windows(lowering, operation, x, elements, zeros)
     if is_sequence:
         result = lowering.graph.reshape(result, (result.shape[0], *result.shape[2:]))
     return Value(result, order)
@@ -111,8 +115,33 @@ def _linear(lowering: Lowering, operation: Operation) -> Value:
     return Value(lowering.graph.reshape(result, shape), tuple(range(len(shape))))
 
 
-def _windows(lowering: Lowering, operation: Operation, x: Tensor, elements: torch.Tensor) -> Tensor:
-    """A convolution; (N, H, W, out) in the result's scale."""
+def _absorbed(
+    lowering: Lowering, operation: Operation, value: Value
+) -> tuple[Value, list[tuple[int, int]]]:
+    """The input without zeros that windows can bring along, and these above, below and beside."""
+    node: Any = operation.node
+    weight = operation.weight
+    assert weight is not None
+    source, sides = lowering.without_padding(value)
+    spatial = list(sides[2:])
+    dilation = list(node.args[5]) * (len(spatial) // len(node.args[5]))
+    reach = [
+        (size - 1) * step for size, step in zip(weight.elements.shape[2:], dilation, strict=True)
+    ]
+    fits = all(max(side) <= most for side, most in zip(spatial, reach, strict=True))
+    if not fits or any(side != (0, 0) for side in sides[:2]):
+        return value, [(0, 0)] * 2
+    return source, [*[(0, 0)] * (2 - len(spatial)), *spatial]
+
+
+def _windows(
+    lowering: Lowering,
+    operation: Operation,
+    x: Tensor,
+    elements: torch.Tensor,
+    zeros: Sequence[tuple[int, int]],
+) -> Tensor:
+    """A convolution; (N, H, W, out) in the result's scale. `zeros` go around its input besides."""
     node: Any = operation.node
     stride, padding, dilation = (_pair(node.args[place], missing) for place, missing in
                                  ((3, 1), (4, 0), (5, 1)))  # fmt: skip
@@ -121,12 +150,13 @@ def _windows(lowering: Lowering, operation: Operation, x: Tensor, elements: torc
     sizes = []
     for axis in range(2):
         reach = (elements.shape[2 + axis] - 1) * dilation[axis]
-        span = x.shape[1 + axis] - 1 + 2 * padding[axis] - reach
-        after = padding[axis] - span % stride[axis]
+        before, after = (padding[axis] + amount for amount in zeros[axis])
+        span = x.shape[1 + axis] - 1 + before + after - reach
+        after -= span % stride[axis]
         if after < 0:  # rows that no window reaches
             x = _without_last(lowering, x, 1 + axis, -after)
             after = 0
-        pads += [padding[axis], after]
+        pads += [before, after]
         sizes.append(span // stride[axis] + 1)
     shape = (x.shape[0], *sizes, len(elements))
     fields = (tuple(pads), tuple(stride), tuple(dilation), False, _sums_of(operation))

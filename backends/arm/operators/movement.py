@@ -150,14 +150,18 @@ def _padded(lowering: Lowering, operation: Operation) -> Value:
     laid = [sides[dim] for dim in value.order]
     pairs = zip(value.tensor.shape, laid, strict=True)
     shape = [size + before + after for size, (before, after) in pairs]
-    filled = operation.scales[0].nearest(float(argument(operation.node, 2, "value", 0.0)))
+    around = float(argument(operation.node, 2, "value", 0.0))
+    filled = operation.scales[0].nearest(around)
     inputs: list[Operand] = [
         value.tensor,
         graph.sizes([amount for side in laid for amount in side]),
         graph.constant([filled], value.tensor.dtype, name="padding"),
     ]
     padded = graph.emit(tosa.Pad(), inputs, shape, name=f"{operation.node.name}_padded")
-    return Value(lowering.moved(operation, padded), value.order)
+    result = Value(lowering.moved(operation, padded), value.order)
+    if around == 0 and result.tensor is padded:
+        lowering.keep_padding(result, value, [(before, after) for before, after in sides])
+    return result
 
 
 @rule(aten.expand_copy.default, why_not=why_not_rescaled, moves_only=True)

@@ -30,7 +30,9 @@ def value_origins(lowered: Lowered) -> dict[int, tuple[ValueOrigin, ...]]:
     numbers = GraphInside(lowered.graph).numbers
     found: dict[int, tuple[ValueOrigin, ...]] = {}
     for node, value in lowered.values.items():
-        number = numbers[value.tensor.name]
+        number = numbers.get(value.tensor.name)
+        if number is None:  # zeros that a convolution brings along
+            continue
         found[number] = (*found.get(number, ()), ValueOrigin(node, value.order))
     return found
 

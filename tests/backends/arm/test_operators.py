@@ -48,6 +48,18 @@ CASES = {
     "convolution_with_dilation": layer(lambda: nn.Conv2d(6, 4, 3, dilation=2, bias=False), PICTURE),
     "convolution_of_one_channel": layer(lambda: nn.Conv2d(6, 1, 3), PICTURE),
     "convolution_in_groups": layer(lambda: nn.Conv2d(6, 8, 3, groups=2), PICTURE),
+    "convolution_behind_zeros": layer(
+        lambda: nn.Sequential(nn.Conv2d(6, 4, 1), nn.ZeroPad2d((0, 1, 0, 1)), nn.Conv2d(4, 3, 3)),
+        PICTURE,
+    ),
+    "convolution_behind_zeros_of_its_own_size": layer(
+        lambda: nn.Sequential(nn.Conv2d(6, 4, 1), nn.ZeroPad2d(3), nn.Conv2d(4, 3, 3, 2, 1)),
+        PICTURE,
+    ),
+    "sequence_behind_zeros": layer(
+        lambda: nn.Sequential(nn.Conv1d(4, 4, 1), nn.ZeroPad1d((2, 1)), nn.Conv1d(4, 3, 3)),
+        SEQUENCE,
+    ),
     "depthwise": layer(lambda: nn.Conv2d(6, 6, 3, groups=6, stride=2, padding=1), PICTURE),
     "depthwise_with_multiplier": layer(lambda: nn.Conv2d(6, 12, 3, groups=6), PICTURE),
     "transposed": layer(

@@ -116,6 +116,16 @@ def test_operators_that_are_taken_apart_after_all_keep_their_reason():
     assert all("computes with floats" in text for text in found.values()), found
 
 
+def test_zeros_around_a_picture_come_along_with_its_convolution():
+    module = nn.Sequential(
+        nn.Conv2d(6, 4, 1), nn.ZeroPad2d((0, 1, 0, 1)), nn.Conv2d(4, 4, 3, 2, groups=4)
+    )
+    (part,) = delegates(lowered_run(module, waves(1, 6, 8, 8)))
+    assert operators(part.processed_bytes) == [
+        "TRANSPOSE", "CONV2D", "RESCALE", "DEPTHWISE_CONV2D", "RESCALE", "TRANSPOSE"
+    ]  # fmt: skip
+
+
 def test_sizes_that_vary_are_refused_with_the_way_out():
     x = waves(4, 5)
     run = lowered_run(nn.Linear(5, 3), x, dynamic_shapes=({0: Dim("n", max=9)},))
