@@ -76,6 +76,7 @@ def _parts(subject: Any) -> Sequence[Any]:
         return [
             subject,
             subject.delegation(),
+            *([estimates] if (estimates := subject.estimates()) else []),
             subject.memory_plan(),
             subject.size(),
             subject.lint(),

@@ -58,8 +58,9 @@ def sweep(
             together.
         quantizers: a list of what `etlab.export(quantizer=…)` takes.
         metric: name of the metric of closeness to eager, or an `Objective`; the first objective.
-        objectives: the others: "size" (bytes of the files), "latency" (milliseconds, one thread),
-            "memory" (bytes that a native run takes), "arena" (planned peak), metrics, or
+        objectives: the others: "size" (bytes of the files), "latency" (milliseconds, one thread,
+            measured), "estimate" (milliseconds that delegates' compilers expect of devices that are
+            not here), "memory" (bytes that a native run takes), "arena" (planned peak), metrics, or
             `etlab.sweeping.Objective`s such as `etlab.sweeping.latency(threads=2)`.
         calibration: samples for the quantizers, as `etlab.export` takes them; all are read.
         evaluation: samples to judge on, likewise; the first eight of `calibration`, or else the

@@ -9,6 +9,7 @@ from etlab import display
 from etlab.errors import EtlabError, InvalidArgumentError, NotFoundError
 from etlab.numerics.metrics import all_metrics
 from etlab.numerics.metrics import metric as find_metric
+from etlab.numerics.paths import DEVICE_PREFIX
 from etlab.run import ExportRun
 
 Samples = Sequence[tuple[Any, ...]]
@@ -89,12 +90,16 @@ def find_objective(given: Any) -> Objective:
 
 
 def _closeness(run: ExportRun, samples: Samples, metric: str) -> float | None:
-    """A metric of the native outputs against eager ones: of the output that is worst."""
-    report = run.parity(list(samples), paths=["native"], metrics=[metric], layers=False)
-    rows = [row for row in report.rows if row.path == "native"]
+    """A metric of the outputs against eager ones: of the output that is worst.
+
+    Native ones, or those of what stands in for a device that is not here.
+    """
+    path = next((name for name in run.paths if name.startswith(DEVICE_PREFIX)), "native")
+    report = run.parity(list(samples), paths=[path], metrics=[metric], layers=False)
+    rows = [row for row in report.rows if row.path == path]
     for row in rows:
         if row.status != "ok":
-            raise EtlabError(f"native: {row.reason}")
+            raise EtlabError(f"{path}: {row.reason}")
     values = [row.values.get(metric) for row in rows]
     worst = find_metric(metric).worst(values)
     return None if worst is None else values[worst]

@@ -128,6 +128,33 @@ def test_a_sweep_has_estimates_apart_from_latency():
     assert find_objective("estimate").measure(layers("xnnpack"), samples) is None
 
 
+def test_a_sweep_judges_what_stands_in_for_the_npu(tmp_path):
+    pytest.importorskip("tosa_reference_model", reason="tosa-tools is not installed")
+    found = etlab.sweep(
+        Layers().eval(),
+        PICTURE,
+        partitioners=["xnnpack", "ethos-u55-128"],
+        quantizers=["int8-arm"],
+        objectives=("size", "latency", "estimate"),
+        calibration=[(PICTURE,), (PICTURE * 0.7 + 0.1,)],
+        file=tmp_path / "sweep.parquet",
+        workers=0,
+    )
+    cpu, npu = found.rows
+    assert (cpu.status, npu.status) == ("ok", "ok")
+    assert npu.values["sqnr_db"] > 20
+    assert npu.values["latency"] is None
+    assert npu.values["estimate"] > 0
+    assert cpu.values["estimate"] is None
+    assert "estimate" in str(found)
+
+
+def test_a_report_of_the_run_has_a_section_of_estimates(tmp_path):
+    page = etlab.report(layers(), path=tmp_path / "layers.html").read_text()
+    assert "Estimate report: layers" in page
+    assert MARK in page
+
+
 def test_the_bench_shows_estimates():
     data = [(PICTURE,), (PICTURE * 0.7 + 0.1,)]
     bench = etlab.Workbench(
