@@ -3,12 +3,14 @@
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+), in [^\n]*(?:\n +(\S[^\n]*))?')
+_FRAME = re.compile(
+    r'File "([^"]*)", line (\d+)(?:, in ([^\n]*))?(?:\s*\n\s*(?!File ")(\S[^\n]*))?'
+)
 _LIBRARY = str(Path(torch.__file__).parent)
 
 
@@ -67,17 +69,39 @@ def source_place(node: fx.Node) -> tuple[str, int, str]:
     The innermost frame counts that is not PyTorch's own; of a model made of PyTorch's modules only,
     the innermost of all.
     """
-    return _place(node.meta.get("stack_trace") or "")
+    return place_in(node.meta.get("stack_trace") or "")
 
 
 @lru_cache(maxsize=4096)
-def _place(trace: str) -> tuple[str, int, str]:
-    frames = _FRAME.findall(trace)
+def place_in(trace: str) -> tuple[str, int, str]:
+    """`source_place` of a stack trace."""
+    frames = frames_in(trace)
     if not frames:
         return "", 0, ""
-    own = [frame for frame in frames if not frame[0].startswith(_LIBRARY)]
-    file, line, text = (own or frames)[-1]
-    return file, int(line), text.strip()
+    own = [frame for frame in frames if not frame.file.startswith(_LIBRARY)]
+    innermost = (own or frames)[-1]
+    return innermost.file, innermost.line, innermost.text
+
+
+class TraceFrame(NamedTuple):
+    """One call of a stack trace: where it stands, in which function, and the text of the line."""
+
+    file: str
+    line: int
+    function: str
+    text: str
+
+
+def frames_in(trace: str) -> list[TraceFrame]:
+    r"""The frames of a stack trace as Python writes it, outermost first.
+
+    >>> frames_in('File "model.py", line 3, in forward\n    return x + 1\n')
+    [TraceFrame(file='model.py', line=3, function='forward', text='return x + 1')]
+    """
+    return [
+        TraceFrame(file, int(line), function.strip(), text.strip())
+        for file, line, function, text in _FRAME.findall(trace)
+    ]
 
 
 def values_of(node: fx.Node) -> list[torch.Tensor]:

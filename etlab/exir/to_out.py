@@ -26,6 +26,7 @@ from etlab.exir.ops import (
     scalar_overload,
 )
 from etlab.exir.partition.delegate import executorch_call_delegate
+from etlab.exir.provenance import source_place
 from etlab.exir.schedule import Call, Role, Schedule, Value
 from etlab.exir.specs import Bounds, TensorSpec
 
@@ -383,13 +384,6 @@ def _zero_of(example: Any) -> Any:
 
 
 def _source_line(node: fx.Node) -> str:
-    """The last line of user code in the node's stack trace, as ` (file:line: code)`."""
-    frames = [
-        line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()
-    ]
-    for index in range(len(frames) - 1, -1, -1):
-        if frames[index].startswith('File "'):
-            place = frames[index].removeprefix('File "').replace('", line ', ":").split(",")[0]
-            code = frames[index + 1] if index + 1 < len(frames) else ""
-            return f" ({place}: {code})"
-    return ""
+    """The line of the model that a node comes from, as ` (file:line: code)`."""
+    file, line, text = source_place(node)
+    return f" ({file}:{line}: {text})" if file else ""

@@ -12,7 +12,7 @@ from etlab.exir.emit.enums import DataLocation
 from etlab.exir.emit.file import ProgramData
 from etlab.exir.emit.schema import BackendDelegate, DelegateCall
 from etlab.exir.partition.registry import backend_class
-from etlab.inspect.size import constant_pieces
+from etlab.inspect.constant_pieces import constant_pieces
 from etlab.inspect.table import Table
 
 if TYPE_CHECKING:

@@ -1,15 +1,9 @@
 """The card that a notebook shows for a `DelegationReport`."""
 
 from etlab import display
-from etlab.inspect.delegation import (
-    Border,
-    Call,
-    DelegatedPart,
-    DelegationReport,
-    ReasonGroup,
-    summary,
-)
+from etlab.inspect.delegation import DelegationReport, summary
 from etlab.inspect.delegation_picture import draw_svg
+from etlab.inspect.delegation_rows import Border, Call, DelegatedPart, ReasonGroup
 from etlab.inspect.delegation_text import (
     amount_text,
     border_text,

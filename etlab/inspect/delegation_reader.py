@@ -17,7 +17,8 @@ from etlab.exir.provenance import (
     values_of,
 )
 from etlab.inspect.costs import bytes_at_example, bytes_of_call, flops_of_call
-from etlab.inspect.delegation import OWN_KERNELS, Border, Call, DelegatedPart, DelegationReport
+from etlab.inspect.delegation import OWN_KERNELS, DelegationReport
+from etlab.inspect.delegation_rows import Border, Call, DelegatedPart
 from etlab.inspect.estimates import cycles_by_node, estimates_in
 from etlab.inspect.table import Table
 

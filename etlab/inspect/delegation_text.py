@@ -1,7 +1,8 @@
 """A `DelegationReport` on one screen of text."""
 
 from etlab import display
-from etlab.inspect.delegation import OWN_KERNELS, DelegationReport, ReasonGroup, summary, total
+from etlab.inspect.delegation import OWN_KERNELS, DelegationReport, summary, total
+from etlab.inspect.delegation_rows import ReasonGroup
 
 _BAR = 40
 _MOST_REASONS = 8

@@ -13,10 +13,10 @@ from etlab.errors import InvalidArgumentError
 from etlab.exir.emit import schema
 from etlab.exir.emit.dump import describe_value, operator_name
 from etlab.inspect.anatomy import delegate_bytes
+from etlab.inspect.constant_pieces import constant_pieces
 from etlab.inspect.diff_figures import Figure, figures_of, planned_bytes, plans, sizes
 from etlab.inspect.diff_picture import draw_figures
 from etlab.inspect.program_file import ProgramFile
-from etlab.inspect.size import constant_pieces
 from etlab.inspect.table import Table
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ class NetronView:
         Raises:
             NotSupportedError: netron is not installed, or a version without the needed files.
         """
-        from etlab.inspect.size import without_constants
+        from etlab.inspect.constant_pieces import without_constants
 
         _bundle()  # say now what is missing, not when a cell is displayed
         return cls(name, data if weights else without_constants(data), height, weights)

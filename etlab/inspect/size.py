@@ -8,8 +8,8 @@ from etlab import display
 from etlab.exir.emit.enums import DataLocation
 from etlab.exir.emit.file import ProgramData, read_program
 from etlab.exir.emit.flat_tensor import TensorLayout, read_tensor_file
-from etlab.exir.emit.input_bounds import KEY
 from etlab.inspect.constant_names import constant_names, digest
+from etlab.inspect.constant_pieces import constant_pieces, readers_of_constants
 
 if TYPE_CHECKING:
     import pandas
@@ -208,22 +208,6 @@ def _external(content: bytes) -> list[SizeEntry]:
     ]
 
 
-def without_constants(data: bytes) -> bytes:
-    """The same file with zeros for constants; delegates keep their bytes."""
-    copy = bytearray(data)
-    file = read_program(copy)
-    program = file.program
-    blank = {named.segment_index for named in program.named_data or () if named.key != KEY}
-    if program.constant_segment is not None and program.constant_segment.offsets:
-        blank.add(program.constant_segment.segment_index)
-    for index in blank:
-        if index < len(file.segments):
-            file.segments[index][:] = bytes(len(file.segments[index]))
-    for segment in file.segments:
-        segment.release()
-    return bytes(copy)
-
-
 def _summed(pairs: Any) -> dict[str, int]:
     sums: dict[str, int] = {}
     for key, count in pairs:
@@ -237,7 +221,7 @@ def _constants(file: ProgramData, names: dict[bytes, str]) -> list[SizeEntry]:
         buffers = [buffer.storage or b"" for buffer in file.program.constant_buffer or ()]
         # Inline constants are part of the program's bytes; they are only listed, at no size.
         return [SizeEntry("constant", "(inline)", "", (), 0) for _ in buffers[1:]]
-    readers = _readers(file)
+    readers = readers_of_constants(file)
     return [
         SizeEntry(
             "constant",
@@ -249,95 +233,6 @@ def _constants(file: ProgramData, names: dict[bytes, str]) -> list[SizeEntry]:
         )
         for piece in constant_pieces(file)
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantPiece:
-    """One constant of the constants' segment.
-
-    Attributes:
-        index: as values of the program name it.
-        dtype: its element type; empty when no value describes it.
-        shape: its sizes, likewise.
-        content: its bytes, without padding where the size is known.
-    """
-
-    index: int
-    dtype: str
-    shape: tuple[int, ...]
-    content: memoryview
-
-
-def constant_pieces(file: ProgramData) -> list[ConstantPiece]:
-    """The constants that lie in a segment, in order."""
-    table = file.program.constant_segment
-    if table is None or not table.offsets or table.segment_index >= len(file.segments):
-        return []
-    segment = file.segments[table.segment_index]
-    descriptions = _descriptions(file)
-    offsets = [*table.offsets, len(segment)]
-    pieces = []
-    for index in range(1, len(offsets) - 1):
-        dtype, shape, nbytes = descriptions.get(index, ("", (), None))
-        extent = max(offsets[index + 1] - offsets[index], 0)
-        size = extent if nbytes is None else max(min(nbytes, len(segment) - offsets[index]), 0)
-        content = segment[offsets[index] : offsets[index] + size]
-        pieces.append(ConstantPiece(index, dtype, shape, content))
-    return pieces
-
-
-def _readers(file: ProgramData) -> dict[int, set[str]]:
-    """The operators that read each constant, or the backend of a delegate that does."""
-    from etlab.exir.emit.dump import operator_name
-    from etlab.exir.emit.schema import DelegateCall, KernelCall, Tensor
-
-    found: dict[int, set[str]] = {}
-    for plan in file.program.execution_plan or ():
-        values = plan.values or ()
-        delegates = plan.delegates or ()
-        for instruction in (i for chain in plan.chains or () for i in chain.instructions or ()):
-            call = instruction.instr_args
-            if isinstance(call, KernelCall):
-                name = operator_name(plan, call.op_index)
-            elif isinstance(call, DelegateCall) and call.delegate_index < len(delegates):
-                name = delegates[call.delegate_index].id or ""
-            else:
-                continue
-            for argument in call.args or ():
-                value = values[argument].val if 0 <= argument < len(values) else None
-                if isinstance(value, Tensor) and value.allocation_info is None:
-                    found.setdefault(value.data_buffer_idx, set()).add(name)
-    return found
-
-
-def _descriptions(file: ProgramData) -> dict[int, tuple[str, tuple[int, ...], int]]:
-    """Dtype, shape and bytes of every constant, by its index."""
-    from etlab.exir.emit.schema import Tensor
-
-    found: dict[int, tuple[str, tuple[int, ...], int]] = {}
-    for plan in file.program.execution_plan or ():
-        for value in plan.values or ():
-            tensor = value.val
-            if not isinstance(tensor, Tensor) or not tensor.data_buffer_idx:
-                continue
-            if tensor.allocation_info is not None:
-                continue
-            kind = tensor.scalar_type.name.lower()
-            shape = tuple(tensor.sizes or ())
-            width = _WIDTHS.get(kind)
-            if width is None:
-                continue
-            count = 1
-            for size in shape:
-                count *= size
-            found[tensor.data_buffer_idx] = (kind, shape, count * width)
-    return found
-
-
-_WIDTHS = {
-    "byte": 1, "char": 1, "bool": 1, "short": 2, "half": 2, "bfloat16": 2, "uint16": 2,
-    "int": 4, "float": 4, "uint32": 4, "long": 8, "double": 8, "uint64": 8,
-}  # fmt: skip
 
 
 def _delegates(file: ProgramData) -> list[SizeEntry]:

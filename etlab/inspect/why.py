@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from etlab import display
 from etlab.errors import NotFoundError
-from etlab.inspect.delegation import Call, DelegationReport
+from etlab.inspect.delegation import DelegationReport
+from etlab.inspect.delegation_rows import Call
 from etlab.inspect.delegation_text import format_flops, format_seconds
 from etlab.inspect.table import Table
 

@@ -1,7 +1,8 @@
 """Comparing what the forms of a model compute: metrics, paths, parity reports."""
 
+from etlab.numerics.divergence import Divergence
 from etlab.numerics.layer_parity import compare_layers
-from etlab.numerics.layer_report import Divergence, LayerReport
+from etlab.numerics.layer_report import LayerReport
 from etlab.numerics.layers import Closeness, Coverage, LayerRow, StepCounts
 from etlab.numerics.metrics import Metric, all_metrics, metric, standard_metrics
 from etlab.numerics.parity import compare

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from etlab import display
 from etlab.errors import EtlabError, InvalidArgumentError
-from etlab.numerics.layer_report import Divergence, LayerReport
+from etlab.numerics.divergence import Divergence
+from etlab.numerics.layer_report import LayerReport
 from etlab.numerics.layers import Coverage
 from etlab.numerics.metrics import all_metrics, metric
 

@@ -7,8 +7,8 @@ from small_models import Counter
 from torch.export import Dim
 
 import etlab
+from etlab.inspect.constant_pieces import without_constants
 from etlab.inspect.program_file import ProgramFile
-from etlab.inspect.size import without_constants
 
 Pair = collections.namedtuple("Pair", "low high")
 

@@ -4,7 +4,8 @@ from torch import nn
 
 import etlab
 from etlab.errors import AccessError, InvalidArgumentError, InvalidProgramError
-from etlab.inspect.size import size_report, without_constants
+from etlab.inspect.constant_pieces import without_constants
+from etlab.inspect.size import size_report
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """`decompose`: an exported program becomes an `EdgeGraph`."""
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
@@ -18,18 +18,18 @@ from torch.export.graph_signature import (
 )
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from etlab.errors import LoweringError, UnsupportedOperatorError
+from etlab.errors import LoweringError
 from etlab.exir.decompose.aliases import BeyondWalkError
+from etlab.exir.decompose.anew import STATE, specs_with_constants
 from etlab.exir.decompose.operators import is_write
+from etlab.exir.decompose.unserved import unserved_error
 from etlab.exir.decompose.walk import NodeFilter, Shared, Unsupported, Walk
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import fake_mode_of
-from etlab.exir.graph import CONSTANT_TAG, REASONS, provenance, rename_outputs, renamed, replace
-from etlab.exir.recurrent import PACKED, PACKED_WAY_OUT
+from etlab.exir.graph import CONSTANT_TAG, renamed
 from etlab.exir.specs import channels_last_order
 
 aten = torch.ops.aten
-_STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
 def decompose(
@@ -72,36 +72,8 @@ def decompose(
     if allow_unsupported is not None:
         refused = [u for u in unsupported if u.operator not in allow_unsupported]
         if refused:
-            raise UnsupportedOperatorError(_message(name, refused))
+            raise unserved_error(name, refused)
     return edge
-
-
-def source_line(stack_trace: str | None) -> str:
-    """The innermost line of a node's stack trace, `file:line: code`, or "unknown"."""
-    lines = [line.strip() for line in (stack_trace or "").splitlines() if line.strip()]
-    for index in range(len(lines) - 1, -1, -1):
-        if lines[index].startswith("File "):
-            place = lines[index][5:].split(", in ")[0].replace('"', "").replace(", line ", ":")
-            code = lines[index + 1] if index + 1 < len(lines) else ""
-            return f"{place}: {code}" if code else place
-    return "unknown"
-
-
-def _message(name: str, refused: list[Unsupported]) -> str:
-    lines = [
-        f"method '{name}': {len(refused)} operator call(s) have neither a portable kernel nor a "
-        "decomposition:"
-    ]
-    lines += [f"  {u.operator} (node '{u.node}') at {source_line(u.stack_trace)}" for u in refused]
-    for operator, way_out in sorted({(u.operator, u.way_out) for u in refused if u.way_out}):
-        lines.append(f"{operator}: {way_out}.")
-    if any(u.operator in map(str, PACKED) for u in refused):
-        lines.append(PACKED_WAY_OUT)
-    lines.append(
-        "Rewrite these lines with other operators, give them to a backend that takes them "
-        "(partitioner), or register a decomposition."
-    )
-    return "\n".join(lines)
 
 
 class _Conversion:
@@ -126,7 +98,7 @@ class _Conversion:
         self._placeholders()
         (results,) = self.main.walk(self.nodes, self.env, self.program.graph_module)
         outputs = self._outputs(results)
-        inputs = _specs_with_constants(self.main, self.inputs, self.tensors)
+        inputs = specs_with_constants(self.main, self.inputs, self.tensors)
         program = self.program
         edge = EdgeGraph(
             name=self.name,
@@ -155,7 +127,7 @@ class _Conversion:
                     "tensors and numbers can be lowered"
                 )
             val = old.meta.get("val")
-            if spec.kind in _STATE:
+            if spec.kind in STATE:
                 tensor = self._tensor(spec)
                 # A wrapper (quantized weights) has no memory of its own: all say address 0.
                 is_wrapper = is_traceable_wrapper_subclass(tensor)
@@ -211,7 +183,7 @@ class _Conversion:
 
     def _constant_tag(self, old: fx.Node, spec: InputSpec) -> str | None:
         """The file that a constant of delegates is to be stored in, if it was said."""
-        if spec.kind not in _STATE:
+        if spec.kind not in STATE:
             return None
         tag = (old.meta.get("custom") or {}).get(CONSTANT_TAG)
         return tag or getattr(self._tensor(spec), CONSTANT_TAG, None)
@@ -267,78 +239,6 @@ class _Conversion:
             for val, spec in zip(vals, outputs, strict=True)
         )
         return orders if any(orders) else ()
-
-
-def _specs_with_constants(
-    walk: Walk, specs: list[InputSpec], tensors: dict[str, torch.Tensor]
-) -> list[InputSpec]:
-    """The input specs with those of the constants that a walk made, in graph order."""
-    if not walk.constants:
-        return specs
-    known = iter(specs)
-    ordered: list[InputSpec] = []
-    for node in walk.graph.nodes:
-        if node.op != "placeholder":
-            continue
-        if node not in walk.constants:
-            ordered.append(next(known))
-            continue
-        tensors[node.name] = walk.constants[node].detach().contiguous()
-        ordered.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), node.name))
-    return ordered
-
-
-def take_apart(edge: EdgeGraph, operators: Collection[OpOverload]) -> bool:
-    """Decompose the calls of `operators` that stand in an edge graph, in place.
-
-    Returns:
-        Whether there were any.
-
-    Raises:
-        UnsupportedOperatorError: one of them has no decomposition.
-    """
-    nodes = [node for node in edge.graph.nodes if node.target in operators]
-    return write_anew(edge, nodes, lambda walk, node: walk.lower(*_call(node)))
-
-
-def _call(node: fx.Node) -> tuple[Any, Any, Any, Any]:
-    return node.target, node.args, node.kwargs, node.meta["val"]
-
-
-def write_anew(
-    edge: EdgeGraph, nodes: Sequence[fx.Node], write: Callable[[Walk, fx.Node], Any]
-) -> bool:
-    """Put what `write` makes in place of calls, with the constants that it needs.
-
-    Returns:
-        Whether there are any calls.
-
-    Raises:
-        UnsupportedOperatorError: `write` needs an operator that nothing serves.
-    """
-    if not nodes:
-        return False
-    shared = Shared(fake_mode_of(edge.graph), {}, mutates=False)
-    user_inputs = {spec.arg.name for spec in edge.inputs if spec.kind not in _STATE}
-    walk = Walk(shared, edge.graph)
-    walk.first_user_input = next((n for n in edge.graph.nodes if n.name in user_inputs), None)
-    for node in nodes:
-        said = {REASONS: node.meta[REASONS]} if REASONS in node.meta else {}
-        walk.provenance = provenance(node) | said
-        with edge.graph.inserting_before(node):
-            made = write(walk, node)
-        if isinstance(made, tuple):
-            for user in list(node.users):
-                place: Any = user.args[1]
-                replace(user, made[place])
-            edge.graph.erase_node(node)
-        else:
-            replace(node, made)
-    if shared.unsupported:
-        raise UnsupportedOperatorError(_message(edge.name, shared.unsupported))
-    edge.inputs = _specs_with_constants(walk, edge.inputs, edge.tensors)
-    rename_outputs(edge)
-    return True
 
 
 def _renamed(spec: InputSpec, name: str) -> InputSpec:

@@ -1,13 +1,14 @@
 """The plan of a method as data: what each tensor is, and where in the model it came from."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch import fx
 
 from etlab.exir.memory.interval import Interval
 from etlab.exir.memory.memories import Memory, aligned
 from etlab.exir.memory.plan import MemoryPlan, PlannedTensor
+from etlab.exir.provenance import module_of, source_place
 from etlab.exir.schedule import Role, Schedule, Value
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ def describe_plan(
     for index, (value, interval) in enumerate(intervals.items()):
         arena, offset = places[value]
         assert value.spec is not None
-        meta = value.node.meta if value.node is not None else {}
         tensors.append(
             PlannedTensor(
                 id=index,
@@ -39,8 +39,8 @@ def describe_plan(
                 operator=operators.get(value, "")
                 if value.role is Role.RESULT
                 else value.role.value,
-                module=_module_path(meta),
-                source=_source(value.node),
+                module="" if value.node is None else module_of(value.node),
+                source="" if value.node is None else _source(value.node),
                 nbytes=aligned(interval.nbytes, alignments.get(arena, options.alignment)),
                 dtype=value.spec.dtype,
                 shape=value.spec.sizes,
@@ -63,20 +63,7 @@ def describe_plan(
     )
 
 
-def _module_path(meta: Mapping[str, Any]) -> str:
-    """The innermost module of a node's module stack, as the model names it."""
-    stack = meta.get("nn_module_stack")
-    if not stack:
-        return ""
-    path = list(stack.values())[-1][0]
-    return str(path).removeprefix("L['self'].").removeprefix("L['self']")
-
-
-def _source(node: fx.Node | None) -> str:
-    """File and line of the last frame of a node's stack trace."""
-    trace = (node.meta.get("stack_trace") or "") if node is not None else ""
-    frames = [line.strip() for line in trace.splitlines() if line.strip().startswith('File "')]
-    if not frames:
-        return ""
-    path, _, rest = frames[-1].removeprefix('File "').partition('", line ')
-    return f"{path}:{rest.split(',')[0]}"
+def _source(node: fx.Node) -> str:
+    """`file:line` of the model, with the file's whole path."""
+    file, line, _ = source_place(node)
+    return f"{file}:{line}" if file else ""

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, fx
 
+from etlab.exir.decompose.anew import write_anew
 from etlab.exir.decompose.paste import paste
-from etlab.exir.decompose.program import write_anew
 from etlab.exir.decompose.walk import Walk
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.passes.base import Pass, PassResult

@@ -13,11 +13,10 @@ from etlab.exir import assertions
 from etlab.exir.decompose.plan import rule
 from etlab.exir.decompose.walk import Walk
 from etlab.exir.ops import PRIM_OPERATORS
+from etlab.exir.provenance import place_in
 
 aten = torch.ops.aten
 _TORCH_TEXT = re.compile(r"Runtime assertion failed for expression (.*) on node '.*'")
-_FRAME = re.compile(r'File "([^"]*)", line (\d+)')
-_TORCH_FOLDER = str(Path(torch.__file__).parent)
 
 
 @rule("aten._assert_tensor_metadata.default", "aten._linalg_check_errors.default")
@@ -120,12 +119,8 @@ def _not_served(condition: fx.Node) -> str | None:
 
 def _place(walk: Walk) -> str:
     """` at model.py:12`: the innermost line of the model that led here; no folder, no code."""
-    frames = _FRAME.findall(walk.provenance.get("stack_trace") or "")
-    own = [(path, line) for path, line in frames if not path.startswith(_TORCH_FOLDER)]
-    if not own:
-        return ""
-    path, line = own[-1]
-    return f" at {Path(path).name}:{line}"
+    file, line, _ = place_in(walk.provenance.get("stack_trace") or "")
+    return f" at {Path(file).name}:{line}" if file else ""
 
 
 def _meaning(walk: Walk, condition: fx.Node) -> str:
