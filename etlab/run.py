@@ -1,6 +1,5 @@
 """`ExportRun`: one model at every stage, from the eager module to the program that ships."""
 
-import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree
 
 from etlab import display
-from etlab.arguments import as_arguments, as_names, check_sample
+from etlab.arguments import as_arguments, check_sample
 from etlab.errors import NotFoundError
 from etlab.exir.stages import StageListener, listen
 from etlab.inspect.program_file import ProgramFile
@@ -145,8 +144,10 @@ class ExportRun:
                 other inputs.
             EtlabError: the path refuses or fails; state starts afresh in every call.
         """
+        from etlab.numerics.run_paths import paths_of
+
         sample = as_arguments(inputs, "run")
-        chosen = self._paths([path])[path]
+        chosen = paths_of(self, [path])[path]
         if path in ("exported", "quantized"):
             check_sample(self.exported, sample, "run")
         with chosen() as call:
@@ -186,37 +187,17 @@ class ExportRun:
                 such path.
             NotFoundError: there is no such metric or backend.
         """
-        from etlab.numerics.layer_parity import count_of_samples, with_layers
-        from etlab.numerics.parity import as_samples, compare
-        from etlab.numerics.report import Origin
+        from etlab.numerics.of_run import parity_of_run
 
-        samples = list(self.calibration) if inputs is None else as_samples(inputs)
-        if inputs is not None:
-            for sample in samples:
-                check_sample(self.exported, sample, "parity")
-        names = self.paths if paths is None else as_names(paths, "parity: paths")
-        metrics = None if metrics is None else as_names(metrics, "parity: metrics")
-        count = count_of_samples(layers)
-        if reference not in names:
-            names.insert(0, reference)
-        report = compare(
-            self._paths(names, simulate),
-            samples,
-            model=self.name,
+        return parity_of_run(
+            self,
+            inputs,
             reference=reference,
-            output_names=self._output_names(),
+            paths=paths,
             metrics=metrics,
-            noise_floor=count > 0 and reference == "eager",
-        )
-        asked = {"reference": reference, "paths": paths, "metrics": metrics, "layers": layers}
-        origin = Origin(self, inputs, {**asked, "local": local, "simulate": simulate})
-        report = dataclasses.replace(report, origin=origin)
-        if not count:
-            return report
-        if paths is None:
-            names = [name for name in names if name != "official"]
-        return with_layers(
-            report, self, samples, names, metrics, count=count, local=local, simulate=simulate
+            layers=layers,
+            local=local,
+            simulate=simulate,
         )
 
     def tensors(
@@ -242,13 +223,9 @@ class ExportRun:
             InvalidArgumentError: no such operator, or the path has no value of it; the message says
                 why.
         """
-        from etlab.numerics.layer_parity import tensors_of
+        from etlab.numerics.of_run import tensors_of_run
 
-        sample = self.calibration[0] if self.calibration else self.example_inputs
-        if inputs is not None:
-            sample = as_arguments(inputs, "tensors")
-            check_sample(self.exported, sample, "tensors")
-        return tensors_of(self, sample, node, path=path, reference=reference, local=local)
+        return tensors_of_run(self, inputs, node, path=path, reference=reference, local=local)
 
     @property
     def paths(self) -> list[str]:
@@ -374,14 +351,6 @@ class ExportRun:
     def netron(self, *, weights: bool = False, height: int = 480) -> "NetronView":
         """The program in a Netron view that asks no network for anything."""
         return self.file.netron(weights=weights, height=height)
-
-    def _paths(self, names: Sequence[str], simulate: str | None = None) -> dict[str, Any]:
-        from etlab.numerics.run_paths import paths_of
-
-        return paths_of(self, names, simulate)
-
-    def _output_names(self) -> list[str]:
-        return [str(name) for name in self.exported.graph_signature.user_outputs]
 
     def __repr__(self) -> str:
         """One line, the same for the same export."""

@@ -9,6 +9,7 @@ from torch.nn import functional
 from etlab.llm import operators  # noqa: F401  defines llama::
 
 _LEAST, _MOST = -128, 127
+_ENDINGS = ("", "_scales", "_zeros")  # of the state that integers are kept in
 
 
 class Store(Protocol):
@@ -50,6 +51,53 @@ class _Store(nn.Module):
         self.keys: torch.Tensor
         self.values: torch.Tensor
 
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        start: Any,
+        indices: torch.Tensor | None,
+        mask: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """As `Store` says."""
+        for name, new in (("keys", key), ("values", value)):
+            for ending, part in self._parts(new).items():
+                self._write(part, name + ending, start, indices)
+        attend = self._attend_fused if self.is_fused else self._attend_apart
+        return attend(query, start, mask)
+
+    def _parts(self, new: torch.Tensor) -> dict[str, torch.Tensor]:
+        """What is kept of keys or values, by the ending of the state's name."""
+        raise NotImplementedError
+
+    def _floats(self, name: str, dtype: torch.dtype) -> torch.Tensor:
+        """All "keys" or "values" as floats: `dtype`, which is that of the queries."""
+        raise NotImplementedError
+
+    def _attend_fused(
+        self, query: torch.Tensor, start: Any, mask: torch.Tensor | None
+    ) -> torch.Tensor:
+        """By one of ExecuTorch's operators."""
+        raise NotImplementedError
+
+    def _attend_apart(
+        self, query: torch.Tensor, start: Any, mask: torch.Tensor | None
+    ) -> torch.Tensor:
+        """By PyTorch's own operators."""
+        if mask is None:
+            positions = start + torch.arange(query.shape[1])
+            mask = torch.arange(self.places) <= positions[:, None]
+        keys, values = (self._floats(name, query.dtype) for name in ("keys", "values"))
+        result = functional.scaled_dot_product_attention(
+            query.transpose(1, 2),
+            keys.transpose(1, 2),
+            values.transpose(1, 2),
+            attn_mask=mask,
+            enable_gqa=query.shape[2] != self.key_heads,
+        )
+        return result.transpose(1, 2)
+
     def _empty(self, name: str, width: int, dtype: torch.dtype) -> None:
         empty = torch.zeros(1, self.places, self.key_heads, width, dtype=dtype)
         self.register_buffer(name, empty, persistent=False)
@@ -65,27 +113,6 @@ class _Store(nn.Module):
             torch.ops.llama.update_cache(new, cache, start)
         else:
             torch.ops.llama.update_cache_with_indices(new, cache, 0, indices)
-
-    def _attend_apart(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        start: Any,
-        mask: torch.Tensor | None,
-    ) -> torch.Tensor:
-        """By PyTorch's own operators."""
-        if mask is None:
-            positions = start + torch.arange(query.shape[1])
-            mask = torch.arange(self.places) <= positions[:, None]
-        result = functional.scaled_dot_product_attention(
-            query.transpose(1, 2),
-            key.transpose(1, 2),
-            value.transpose(1, 2),
-            attn_mask=mask,
-            enable_gqa=query.shape[2] != key.shape[2],
-        )
-        return result.transpose(1, 2)
 
 
 class FloatStore(_Store):
@@ -111,20 +138,16 @@ class FloatStore(_Store):
         for name in ("keys", "values"):
             self._empty(name, self.head_width, self.dtype)
 
-    def forward(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        start: Any,
-        indices: torch.Tensor | None,
-        mask: torch.Tensor | None,
+    def _parts(self, new: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"": new}
+
+    def _floats(self, name: str, dtype: torch.dtype) -> torch.Tensor:
+        floats: torch.Tensor = getattr(self, name)
+        return floats
+
+    def _attend_fused(
+        self, query: torch.Tensor, start: Any, mask: torch.Tensor | None
     ) -> torch.Tensor:
-        """As `Store` says."""
-        self._write(key, "keys", start, indices)
-        self._write(value, "values", start, indices)
-        if not self.is_fused:
-            return self._attend_apart(query, self.keys, self.values, start, mask)
         attended: torch.Tensor = torch.ops.llama.custom_sdpa(
             query, self.keys, self.values, 0 if mask is not None else start, mask, 0.0, mask is None
         )
@@ -152,27 +175,15 @@ class IntegerStore(_Store):
             self._empty(f"{name}_scales", 1, torch.float32)
             self._empty(f"{name}_zeros", 1, torch.int8)
 
-    def forward(
-        self,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        value: torch.Tensor,
-        start: Any,
-        indices: torch.Tensor | None,
-        mask: torch.Tensor | None,
+    def _parts(self, new: torch.Tensor) -> dict[str, torch.Tensor]:
+        return dict(zip(_ENDINGS, quantize_rows(new), strict=True))
+
+    def _floats(self, name: str, dtype: torch.dtype) -> torch.Tensor:
+        return dequantize_rows(*(getattr(self, name + ending) for ending in _ENDINGS)).to(dtype)
+
+    def _attend_fused(
+        self, query: torch.Tensor, start: Any, mask: torch.Tensor | None
     ) -> torch.Tensor:
-        """As `Store` says."""
-        for name, new in (("keys", key), ("values", value)):
-            for ending, part in zip(("", "_scales", "_zeros"), quantize_rows(new), strict=True):
-                self._write(part, name + ending, start, indices)
-        if not self.is_fused:
-            keys, values = (
-                dequantize_rows(*(getattr(self, name + end) for end in ("", "_scales", "_zeros")))
-                for name in ("keys", "values")
-            )
-            return self._attend_apart(
-                query, keys.to(query.dtype), values.to(query.dtype), start, mask
-            )
         integers, scales, zeros = quantize_rows(query)
         attended: torch.Tensor = torch.ops.llama.custom_quantized_sdpa(
             integers,

@@ -1,6 +1,5 @@
 """Consolidated .pth files beside a params.json, the form of Meta and of ExecuTorch's converters."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -63,24 +62,6 @@ def open_consolidated(path: Path, params: Mapping[str, Any]) -> Checkpoint:
         turns_neighbours=not params.get("use_hf_rope", False),
         ignored=("rope.freqs",),
     )
-
-
-def read_params(path: Path) -> dict[str, Any]:
-    """What a JSON file says.
-
-    Raises:
-        NotFoundError: there is no such file.
-        InvalidArgumentError: it is no JSON object.
-    """
-    try:
-        loaded = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise NotFoundError(f"base.params: there is no '{path}'") from None
-    except ValueError as error:
-        raise InvalidArgumentError(f"base.params: '{path}' is no JSON: {error}") from None
-    if not isinstance(loaded, dict):
-        raise InvalidArgumentError(f"base.params: '{path}': expected names and values")
-    return loaded
 
 
 def architecture_of(

@@ -1,6 +1,5 @@
 """Hugging Face folders: safetensors files beside a config.json."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from etlab.llm.architecture import (
     Rotary,
 )
 from etlab.llm.checkpoints.checkpoint import Checkpoint
+from etlab.llm.json_files import read_json, read_json_if_there
 
 # Families by `model_type`, and whether queries, keys and values have a bias where nothing is said.
 _INPUT_BIAS = {"llama": False, "qwen2": True, "qwen3": False, "phi3": False}
@@ -32,7 +32,7 @@ def open_hugging_face(path: Path, config_path: Path | None = None) -> Checkpoint
         NotSupportedError: the family, or a key of it, is not built here.
     """
     folder = path if path.is_dir() else path.parent
-    config = _read_json(config_path or folder / "config.json")
+    config = read_json(config_path or folder / "config.json", "the model's configuration")
     files = _files(path)
     homes = {name: file for file in files for name in file.keys()}  # noqa: SIM118  a method
     tied = bool(config.get("tie_word_embeddings", "lm_head.weight" not in homes))
@@ -63,22 +63,10 @@ def _files(path: Path) -> list[Any]:
     return opened
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        loaded = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise NotFoundError(f"there is no '{path}', which says what the model is made of") from None
-    except ValueError as error:
-        raise InvalidArgumentError(f"'{path}' is no JSON: {error}") from None
-    if not isinstance(loaded, dict):
-        raise InvalidArgumentError(f"'{path}': expected names and values")
-    return loaded
-
-
 def _end_tokens(config: Mapping[str, Any], folder: Path) -> tuple[int, ...]:
     """Those of the generation's configuration, which knows the end of a turn, or the model's."""
-    beside = folder / "generation_config.json"
-    said = (_read_json(beside) if beside.exists() else {}).get("eos_token_id")
+    generation = read_json_if_there(folder / "generation_config.json", "the generation's settings")
+    said = generation.get("eos_token_id")
     found = config.get("eos_token_id") if said is None else said
     if found is None:
         return ()

@@ -9,10 +9,11 @@ import torch
 from etlab.errors import InvalidArgumentError, NotFoundError
 from etlab.llm.architecture import Architecture
 from etlab.llm.checkpoints.checkpoint import Checkpoint
-from etlab.llm.checkpoints.consolidated import architecture_of, open_consolidated, read_params
+from etlab.llm.checkpoints.consolidated import architecture_of, open_consolidated
 from etlab.llm.checkpoints.download import REPOSITORIES, download
 from etlab.llm.checkpoints.hugging_face import open_hugging_face
 from etlab.llm.export_llm.config import BaseConfig
+from etlab.llm.json_files import read_json
 
 _FAMILIES = {"qwen2_5": "qwen2", "qwen3": "qwen3", "phi": "phi3"}  # others are "llama"
 
@@ -59,7 +60,7 @@ def _open(base: BaseConfig) -> Checkpoint:
     if path.is_dir() or path.suffix == ".safetensors":
         return open_hugging_face(path, params)
     if path.suffix in (".pth", ".pt", ".bin"):
-        return open_consolidated(path, read_params(params or _beside(path)))
+        return open_consolidated(path, read_json(params or _beside(path), "base.params"))
     raise InvalidArgumentError(
         f"base.checkpoint: '{path}' is no checkpoint: expected a .pth, .gguf or .safetensors file,"
         " or a Hugging Face folder"
@@ -80,7 +81,7 @@ def _random(path: Path) -> Checkpoint:
         "base.checkpoint is not given: the model gets random weights, and says nothing",
         stacklevel=5,
     )
-    return random_checkpoint(architecture_of(read_params(path)), path)
+    return random_checkpoint(architecture_of(read_json(path, "base.params")), path)
 
 
 def random_checkpoint(architecture: Architecture, path: Path) -> Checkpoint:

@@ -5,7 +5,7 @@ name: nothing is ignored.
 """
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 ModelClass = Literal[
@@ -251,10 +251,10 @@ NOT_BUILT = {
     "backend.torchao.use_torchao_kernels_linear": "",
     "backend.torchao.use_torchao_kernels_tied_embedding": "",
 }
-_OTHER_BACKENDS = ("coreml", "vulkan", "qnn", "mps", "openvino", "tosa", "ethosu", "vgf", "mlx")
 NOT_BUILT |= {
-    f"backend.{name}.enabled": "etlab.list_partitioners() says what there is"
-    for name in _OTHER_BACKENDS
+    f"backend.{one.name}.enabled": "etlab.list_partitioners() says what there is"
+    for one in fields(BackendConfig)
+    if one.type is OtherBackend
 }
 
 

@@ -1,12 +1,12 @@
 """`tokenizer.json` and the files beside it, through the library `tokenizers`."""
 
 import functools
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from etlab.errors import InvalidArgumentError, NotSupportedError
+from etlab.llm.json_files import read_json_if_there
 from etlab.llm.tokenizers.base import import_library
 from etlab.llm.tokenizers.spelling import bytes_of_alphabet, bytes_of_piece
 
@@ -109,9 +109,10 @@ def load(path: Path) -> HuggingFaceTokenizer:
         inner = library.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises plain Exception
         raise InvalidArgumentError(f"'{path}' is no tokenizer.json: {error}") from error
-    config = _read_json(path.parent / "tokenizer_config.json")
-    generation = _read_json(path.parent / "generation_config.json")
-    template = path.parent / "chat_template.jinja"
+    folder = path.parent
+    config = read_json_if_there(folder / "tokenizer_config.json", "the tokenizer's settings")
+    generation = read_json_if_there(folder / "generation_config.json", "the generation's settings")
+    template = folder / "chat_template.jinja"
     tokenizer = HuggingFaceTokenizer(
         inner,
         bos=_name(config.get("bos_token")),
@@ -125,18 +126,6 @@ def load(path: Path) -> HuggingFaceTokenizer:
     ends = [*named, *(given if isinstance(given, list) else [given]), *tokenizer.eos_ids]
     tokenizer.eos_ids = tuple(dict.fromkeys(end for end in ends if isinstance(end, int)))
     return tokenizer
-
-
-def _read_json(path: Path) -> Mapping[str, Any]:
-    if not path.exists():
-        return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InvalidArgumentError(f"'{path}' is no JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise InvalidArgumentError(f"'{path}': expected an object, got {type(content).__name__}")
-    return content
 
 
 def _name(entry: Any) -> str | None:
