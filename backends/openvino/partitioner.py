@@ -123,13 +123,19 @@ def known_operators() -> frozenset[str]:
     """The operators that the installed OpenVINO translates, "aten.add.Tensor".
 
     Raises:
-        BackendMissingError: it is not installed.
+        BackendMissingError: it is not installed, or does not say.
     """
     if not package.is_installed():
         raise BackendMissingError(
             "partitioner 'openvino' needs the package openvino: pip install 'etlab[openvino]'"
         )
-    from openvino.frontend.pytorch.torchdynamo.op_support import OperatorSupport
+    try:
+        from openvino.frontend.pytorch.torchdynamo.op_support import OperatorSupport
 
-    listed = OperatorSupport([])._support_dict
+        listed = OperatorSupport([])._support_dict  # it has no public name
+    except (ImportError, AttributeError) as error:
+        raise BackendMissingError(
+            "partitioner 'openvino': the installed openvino does not say which operators its"
+            f" PyTorch front end knows ({error}); install a release that does, such as 2026.4"
+        ) from error
     return frozenset(name.removeprefix("torch.ops.") for name in listed) | _ALSO

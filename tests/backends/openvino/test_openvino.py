@@ -147,6 +147,21 @@ def test_a_missing_package_is_named_where_it_is_chosen(monkeypatch):
         etlab.export(nn.ReLU(), (X,), partitioner="openvino")
 
 
+def test_an_openvino_that_does_not_tell_its_operators_is_refused_in_words(monkeypatch):
+    from openvino.frontend.pytorch.torchdynamo import op_support
+
+    from etlab.backends.openvino import partitioner
+
+    class Mute:
+        def __init__(self, options):
+            pass
+
+    monkeypatch.setattr(op_support, "OperatorSupport", Mute)
+    partitioner.known_operators.cache_clear()
+    with pytest.raises(BackendMissingError, match="does not say which operators"):
+        partitioner.known_operators()
+
+
 SIGNALLED = """
 import faulthandler, gc, signal, sys
 faulthandler.enable()  # as a notebook's kernel does: signals get a stack of their own
