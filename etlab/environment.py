@@ -52,6 +52,14 @@ _PACKAGES: tuple[tuple[str, str, str, str], ...] = (
     ("jupyterlab", "jupyterlab", "notebook", "make lab: pip install jupyterlab"),
     ("netron", "netron", "notebook", "run.netron(): pip install netron"),
     ("playwright", "playwright", "notebook", "browser tests only: pip install playwright"),
+    ("openvino", "openvino", "devices", "OpenVINO delegates: pip install 'etlab[openvino]'"),
+    (
+        "tosa-tools",
+        "tosa_reference_model",
+        "devices",
+        "path='device:tosa': pip install 'etlab[arm]'",
+    ),
+    ("ethos-u-vela", "ethosu", "devices", "Ethos-U delegates: pip install 'etlab[arm]'"),
 )
 
 _EMULATED = "path='device:aarch64-qemu'"

@@ -9,8 +9,9 @@ from etlab.devtools.bundled_program.serialize import (
     is_bundled_program,
 )
 from etlab.devtools.etdump import read_file
-from etlab.errors import InvalidArgumentError
+from etlab.errors import InvalidArgumentError, InvalidProgramError
 from etlab.exir.emit.flat_tensor import FILE_IDENTIFIER as TENSOR_FILE
+from etlab.exir.emit.flat_tensor import read_tensor_file
 from etlab.exir.partition.host_only import host_file
 from etlab.inspect.program_file import ProgramFile
 from etlab.inspect.tensor_file import TensorDataFile
@@ -55,8 +56,22 @@ def load(path: str | Path, *, data: str | Path | Sequence[str | Path] | None = N
         return tensors
     if is_bundled_program(content):
         content = deserialize_from_flatbuffer_to_bundled_program(content).program_bytes
-    beside = host_file(Path(path))
-    return load_program(content, name, outside, read_file(beside) if beside.is_file() else b"")
+    return load_program(content, name, outside, _host_data(host_file(Path(path))))
+
+
+def _host_data(path: Path) -> bytes:
+    """What lies beside a program for computers only; empty where there is nothing."""
+    if not path.is_file():
+        return b""
+    data: bytes = read_file(path)
+    try:
+        read_tensor_file(data)
+    except InvalidProgramError as error:
+        raise InvalidProgramError(
+            f"'{path.name}' beside the program: {error}; delete it to go on without estimates and"
+            " stand-ins"
+        ) from None
+    return data
 
 
 def load_program(

@@ -108,7 +108,7 @@ def test_a_saved_program_tells_the_same(tmp_path):
     with pytest.raises(NotSupportedError, match="made for ethos-u55-128"):
         alone.profile(PICTURE)
     (tmp_path / "layers.host.ptd").write_bytes(b"damaged" * 9)
-    with pytest.raises(InvalidProgramError, match="ptd"):
+    with pytest.raises(InvalidProgramError, match=r"'layers\.host\.ptd'.*delete it"):
         etlab.load(tmp_path / "layers.pte")
 
 
