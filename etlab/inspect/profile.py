@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etlab import display
-from etlab.errors import AccessError
+from etlab.errors import AccessError, BackendMissingError
 from etlab.inspect.table import Table
 from etlab.runtime import EventTrace, Roofline
 
@@ -305,6 +305,12 @@ class ProfileReport:
         except OSError as error:
             raise AccessError(f"cannot write '{path}': {error.strerror}") from error
 
+    @property
+    def stand_ins(self) -> list[str]:
+        """What was measured in the place of hardware that is not here, in sentences."""
+        names = dict.fromkeys(row.backend for row in self.rows if row.kind == "delegate")
+        return [f"{name}: {why}" for name in names if (why := _why_elsewhere(name))]
+
     def to_svg(self) -> str:
         """A run as a bar of its parts, and the roofline with what the operators achieve."""
         from etlab.inspect.profile_picture import draw_svg
@@ -340,6 +346,16 @@ class ProfileReport:
         from etlab.inspect.profile_picture import as_html
 
         return as_html(self)
+
+
+def _why_elsewhere(backend: str) -> str:
+    """Why a backend's times are not those of what it is for; empty where they are."""
+    from etlab.exir.partition.registry import backend_class
+
+    try:
+        return backend_class(backend).times
+    except BackendMissingError:
+        return ""
 
 
 _PLAIN = ("node", "operator", "kind", "backend", "part", "module", "source", "calls")

@@ -22,6 +22,7 @@ def headline(report: ProfileReport) -> list[str]:
         f"warm-up: the first of {len(report.warm_up.seconds)} calls took"
         f" {report.warm_up.seconds[0] * 1e3:.3f} ms",
     ]
+    lines += [f"no device's times: {text}" for text in report.stand_ins]
     if report.roofline is not None:
         lines.append(f"this machine, measured: {report.roofline}")
     return lines

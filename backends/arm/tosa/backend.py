@@ -41,6 +41,7 @@ class TOSABackend(BackendDetails):
     """Writes TOSA graphs, the payload of ExecuTorch's TOSABackend."""
 
     differences = DIFFERENCES
+    times = "TOSA's reference model computes in the place of an NPU, whose times are others"
 
     @staticmethod
     def preprocess(

@@ -75,9 +75,12 @@ class BackendDetails:
     Attributes:
         differences: in what its integers differ from PT2E's simulation, by the kind of its nodes;
             for reports.
+        times: why times that are measured here are not those of what it is for; empty where they
+            are.
     """
 
     differences: ClassVar[Mapping[str, str]] = {}
+    times: ClassVar[str] = ""
 
     @staticmethod
     def preprocess(

@@ -13,6 +13,7 @@ from tosa_checks import delegates, lowered_run, waves
 import etlab
 from etlab.backends.arm import package, reference_model
 from etlab.backends.arm.delegate import TosaDelegate
+from etlab.backends.arm.tosa import TOSABackend
 from etlab.errors import EtlabError, InvalidArgumentError
 from etlab.runtime import Runtime
 
@@ -98,3 +99,21 @@ def test_wrong_inputs_are_refused_before_anything_runs(run):
 def test_the_reference_model_stands_in_by_name(run):
     x = waves(4, 5)
     assert torch.equal(run.run(x, path="device:tosa"), run.run(x, path="native"))
+
+
+@needs_model
+def test_times_of_the_reference_model_are_no_device_s(run, tmp_path):
+    x = waves(4, 5)
+    report = run.profile(x, runs=2, warmup=1)
+    assert report.stand_ins == [f"TOSABackend: {TOSABackend.times}"]
+    assert "no device's times: TOSABackend: TOSA's reference model" in str(report)
+    sweep = etlab.sweep(
+        nn.Linear(5, 3).eval(),
+        (x,),
+        partitioners=["tosa", "none"],
+        quantizers=["int8-arm"],
+        calibration=[(x,)],
+        workers=0,
+        file=tmp_path / "sweep.parquet",
+    )
+    assert [row.values["latency"] is None for row in sweep.rows] == [True, False]
