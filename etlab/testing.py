@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from etlab.errors import InvalidArgumentError
+from etlab.testing_guards import GuardedOutput
 
 # Largest accepted difference to eager by dtype, (absolute, relative); other dtypes compare bits.
 TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
@@ -21,8 +22,6 @@ TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
     torch.bfloat16: (1e-2, 1.6e-2),
 }
 
-_GUARD_BYTES = 64  # around every output: a kernel that writes outside of it is caught
-_POISON = 0xA5
 _SHOWN_ELEMENTS = 5  # of those that differ, in a message
 
 
@@ -226,49 +225,6 @@ def assert_same(actual: torch.Tensor, expected: torch.Tensor, what: str = "outpu
     ]
     head = f"{what}: {len(wrong)} of {expected.numel()} elements are wrong"
     raise AssertionError("\n".join([head, *lines]))
-
-
-class GuardedOutput:
-    """Poisoned memory for one output between guard bytes.
-
-    Args:
-        like: the expected output.
-        follow_strides: order the dimensions in memory as `like` does, not row-major.
-        is_bound: give the output larger sizes than expected, as a method with dynamic shapes does;
-            the kernel has to shrink it.
-    """
-
-    def __init__(self, like: torch.Tensor, *, follow_strides: bool, is_bound: bool) -> None:
-        self._like = like
-        self._order = list(range(like.dim()))
-        if follow_strides:
-            self._order.sort(key=like.stride, reverse=True)
-        initial = [size + 1 for size in like.shape] if is_bound else list(like.shape)
-        count = 1
-        for size in initial:
-            count *= size
-        width = like.element_size()
-        self._memory = torch.full((count * width + 2 * _GUARD_BYTES,), _POISON, dtype=torch.uint8)
-        self._flat = self._memory[_GUARD_BYTES : _GUARD_BYTES + count * width].view(like.dtype)
-        self.tensor = self._flat.as_strided(initial, self._strides(initial))
-
-    def _strides(self, sizes: Sequence[int]) -> list[int]:
-        strides, step = [0] * len(sizes), 1
-        for dim in reversed(self._order):
-            strides[dim] = step
-            step *= max(sizes[dim], 1)
-        return strides
-
-    def check_guards(self, what: str) -> None:
-        """Assert that nothing was written beside the output."""
-        guards = torch.cat([self._memory[:_GUARD_BYTES], self._memory[-_GUARD_BYTES:]])
-        assert bool((guards == _POISON).all()), f"{what}: wrote outside of the output"
-
-    def result(self, sizes: list[int], what: str) -> torch.Tensor:
-        """What the kernel left; checks the guards and the sizes."""
-        self.check_guards(what)
-        assert sizes == list(self._like.shape), f"{what}: size {sizes}, not {self._like.shape}"
-        return self._flat.as_strided(sizes, self._strides(sizes))
 
 
 def _with_clones(operator: KernelOperator, args: Sequence[Any]) -> list[Any]:

@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-from types import TracebackType
 from typing import Self
 
 
@@ -22,12 +21,7 @@ class StatusLine:
         """The object itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Clear the line."""
         if self._is_shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

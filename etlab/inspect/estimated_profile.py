@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from etlab.exir.provenance import module_of, source_of
 from etlab.inspect.estimates import EstimatedPart, EstimateReport
-from etlab.inspect.profile import ProfileReport, ProfileRow, Samples
+from etlab.inspect.profile import ProfileReport
+from etlab.inspect.profile_rows import ProfileRow, Samples
 
 
 def estimated_profile(report: EstimateReport, method: str) -> ProfileReport:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 from etlab.inspect.columns import coded, packed
 
 if TYPE_CHECKING:
-    from etlab.inspect.profile import ProfileReport, Samples
+    from etlab.inspect.profile import ProfileReport
+    from etlab.inspect.profile_rows import Samples
 
 
 def profile_columns(report: "ProfileReport") -> dict[str, Any]:

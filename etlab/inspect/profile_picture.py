@@ -3,7 +3,8 @@
 import math
 
 from etlab import display
-from etlab.inspect.profile import ProfileReport, ProfileRow
+from etlab.inspect.profile import ProfileReport
+from etlab.inspect.profile_rows import ProfileRow
 from etlab.inspect.profile_text import COLUMNS, NUMERIC, cells, circumstances, headline, slowest
 
 _WIDTH = 860

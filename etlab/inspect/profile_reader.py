@@ -14,7 +14,8 @@ from etlab.exir.graph import is_getitem
 from etlab.exir.partition.delegate import LoweredModule
 from etlab.exir.provenance import module_of, operator_of, short_operator, source_of
 from etlab.inspect.costs import bytes_of_call, flops_of_call
-from etlab.inspect.profile import ProfileReport, ProfileRow, Samples
+from etlab.inspect.profile import ProfileReport
+from etlab.inspect.profile_rows import ProfileRow, Samples
 from etlab.numerics.stopping import interruptible
 from etlab.runtime import (
     EventTrace,

@@ -1,7 +1,8 @@
 """A profile as text."""
 
 from etlab import display
-from etlab.inspect.profile import ProfileReport, ProfileRow
+from etlab.inspect.profile import ProfileReport
+from etlab.inspect.profile_rows import ProfileRow
 
 COLUMNS = ("node", "operator", "module", "p50 ms", "p90 ms", "share", "GFLOP/s", "GB/s", "of roof")
 NUMERIC = COLUMNS[3:]

@@ -6,7 +6,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from etlab.inspect.profile import Samples
+from etlab.inspect.profile_rows import Samples
 from etlab.magics.subjects import run_or_program
 from etlab.magics.support import (
     as_call,

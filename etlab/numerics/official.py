@@ -3,7 +3,6 @@
 import contextlib
 import importlib.util
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Self
 
 import torch
@@ -137,12 +136,7 @@ class OfficialRuntime:
         """The object itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Unload the program."""
         self.close()
 

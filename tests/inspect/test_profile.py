@@ -10,7 +10,7 @@ from torch import nn
 
 import etlab
 from etlab import errors
-from etlab.inspect.profile import Samples, percentile
+from etlab.inspect.profile_rows import Samples, percentile
 from etlab.runtime import thread_count
 
 

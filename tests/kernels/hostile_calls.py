@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from etlab.errors import EtlabError, InternalError
-from etlab.testing import GuardedOutput, KernelOperator, run_kernel
+from etlab.testing import KernelOperator, run_kernel
+from etlab.testing_guards import GuardedOutput
 from kernels.case import ALL, Case, collect, make_tensor
 
 INTEGERS = (0, 1, -1, 2, 3, 7, -7, 100, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63))

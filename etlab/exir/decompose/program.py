@@ -22,8 +22,8 @@ from etlab.errors import LoweringError
 from etlab.exir.decompose.aliases import BeyondWalkError
 from etlab.exir.decompose.anew import STATE, specs_with_constants
 from etlab.exir.decompose.operators import is_write
-from etlab.exir.decompose.unserved import unserved_error
-from etlab.exir.decompose.walk import NodeFilter, Shared, Unsupported, Walk
+from etlab.exir.decompose.unserved import Unsupported, unserved_error
+from etlab.exir.decompose.walk import NodeFilter, Shared, Walk
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.fakes import fake_mode_of
 from etlab.exir.graph import CONSTANT_TAG, renamed

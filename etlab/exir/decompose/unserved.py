@@ -1,11 +1,21 @@
-"""What is said of operators that nothing serves."""
+"""Operators that nothing serves, and what is said of them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from etlab.errors import UnsupportedOperatorError
-from etlab.exir.decompose.walk import Unsupported
 from etlab.exir.provenance import place_in
 from etlab.exir.recurrent import PACKED, PACKED_WAY_OUT
+
+
+@dataclass(slots=True)
+class Unsupported:
+    """An operator that cannot be lowered, and where it stands."""
+
+    operator: str
+    node: str
+    stack_trace: str | None
+    way_out: str | None
 
 
 def unserved_error(method: str, refused: Sequence[Unsupported]) -> UnsupportedOperatorError:

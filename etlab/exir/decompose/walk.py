@@ -27,6 +27,7 @@ from etlab.exir.decompose.paste import paste
 from etlab.exir.decompose.plan import Kind, plan, rule_of
 from etlab.exir.decompose.symbols import Symbols
 from etlab.exir.decompose.templates import SYMBOLIC, Template, map_leaves
+from etlab.exir.decompose.unserved import Unsupported
 from etlab.exir.decompose.ways_out import WAYS_OUT
 from etlab.exir.fakes import contiguous, fake
 from etlab.exir.in_place import way_out
@@ -34,16 +35,6 @@ from etlab.exir.in_place import way_out
 aten = torch.ops.aten
 NodeFilter = Callable[[fx.Node], bool]
 PROVENANCE = ("stack_trace", "nn_module_stack", "torch_fn")
-
-
-@dataclass(slots=True)
-class Unsupported:
-    """An operator that cannot be lowered, and where it stands."""
-
-    operator: str
-    node: str
-    stack_trace: str | None
-    way_out: str | None
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from etlab.exir.io_quantization import QuantizationArguments, quantize_input, qu
 from etlab.exir.passes.base import Pass, PassResult
 
 if TYPE_CHECKING:
-    from etlab.exir.program import EdgeProgramManager
+    from etlab.exir.edge_program import EdgeProgramManager
 
 __all__ = [
     "QuantizeInputs",

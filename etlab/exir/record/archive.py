@@ -30,7 +30,7 @@ from etlab.exir.record.etrecord import (
 from etlab.exir.record.graph_json import StoredProgram, tensors_from_bytes, tensors_to_bytes
 
 if TYPE_CHECKING:
-    from etlab.exir.program import EdgeProgramManager
+    from etlab.exir.edge_program import EdgeProgramManager
 
 _PARTS = ("_state_dict", "_constants", "_example_inputs")
 

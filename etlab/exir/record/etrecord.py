@@ -21,7 +21,7 @@ from etlab.exir.record.graph_json import (
 )
 
 if TYPE_CHECKING:
-    from etlab.exir.program import EdgeProgramManager
+    from etlab.exir.edge_program import EdgeProgramManager
 
 EXPORTED = "exported_program"
 EDGE = "edge_dialect_exported_program"
