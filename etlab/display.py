@@ -65,6 +65,15 @@ def format_bytes(count: int) -> str:
     return f"{size:.2f} GiB"
 
 
+def milliseconds(seconds: float) -> str:
+    """A time for people, with the digits that measurements have.
+
+    >>> milliseconds(0.0123456)
+    '12.346 ms'
+    """
+    return f"{seconds * 1e3:.3f} ms"
+
+
 def table(
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],

@@ -158,7 +158,11 @@ class EstimateReport:
 
     def __repr__(self) -> str:
         """One line."""
-        told = f"{self.seconds * 1e3:.3f} ms, {self.sources}" if self.parts else "nobody estimates"
+        told = (
+            f"{display.milliseconds(self.seconds)}, {self.sources}"
+            if self.parts
+            else "nobody estimates"
+        )
         return f"EstimateReport({self.model}: {told})"
 
     def __str__(self) -> str:
@@ -263,7 +267,7 @@ def _sentence(part: EstimatedPart) -> str:
     estimate = part.estimate
     conditions = ", ".join(f"{name} {value}" for name, value in estimate.conditions.items())
     return (
-        f"{part.part}: {estimate.cycles:,} cycles, {estimate.seconds * 1e3:.3f} ms at"
+        f"{part.part}: {estimate.cycles:,} cycles, {display.milliseconds(estimate.seconds)} at"
         f" {estimate.clock / 1e6:g} MHz on {estimate.device}; {memory_words(estimate.memories)};"
         f" weights {display.format_bytes(estimate.weights)}, packed"
         f" {display.format_bytes(estimate.packed_weights)}. {estimate.source} estimates this"

@@ -203,12 +203,12 @@ class ProfileReport:
     def __repr__(self) -> str:
         """One line."""
         if self.estimated:
-            whole = _ms(self.end_to_end.p50)
+            whole = display.milliseconds(self.end_to_end.p50)
             return f"ProfileReport({self.model}: {whole}, not measured: {self.estimated})"
         return (
             f"ProfileReport({self.model}, {self.threads} thread{'' if self.threads == 1 else 's'}:"
-            f" end to end {self.end_to_end}; parts sum to {_ms(self.sum_of_parts.p50)};"
-            f" {self.runs} runs)"
+            f" end to end {self.end_to_end}; parts sum to"
+            f" {display.milliseconds(self.sum_of_parts.p50)}; {self.runs} runs)"
         )
 
     def __str__(self) -> str:
@@ -236,7 +236,3 @@ def _why_elsewhere(backend: str) -> str:
 _PLAIN = ("node", "operator", "kind", "backend", "part", "module", "source", "calls")
 _TIMES = ("p50", "p90", "mean", "least")
 _DERIVED = ("flops", "nbytes", "gflops", "gbps", "of_roof")
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3f} ms"

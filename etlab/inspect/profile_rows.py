@@ -5,6 +5,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from etlab import display
+
 
 def percentile(values: Sequence[float], share: float) -> float:
     """A percentile, between neighbours where it falls between.
@@ -56,7 +58,8 @@ class Samples:
 
     def __str__(self) -> str:
         """Median, 90th percentile and least, in milliseconds."""
-        return f"p50 {_ms(self.p50)}, p90 {_ms(self.p90)}, least {_ms(self.least)}"
+        median, ninetieth, least = map(display.milliseconds, (self.p50, self.p90, self.least))
+        return f"p50 {median}, p90 {ninetieth}, least {least}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,3 @@ def group_of(name: str, rows: Sequence[ProfileRow], total: float) -> ProfileGrou
         per_second["flops"],
         per_second["nbytes"],
     )
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3f} ms"

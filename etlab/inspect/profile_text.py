@@ -17,11 +17,11 @@ def headline(report: ProfileReport) -> list[str]:
     lines = [
         f"end to end: {report.end_to_end} ({report.runs} calls without tracing,"
         f" spread {report.end_to_end.spread:.0%})",
-        f"sum of the instructions: p50 {sums.p50 * 1e3:.3f} ms of traced runs, which take"
+        f"sum of the instructions: p50 {display.milliseconds(sums.p50)} of traced runs, which take"
         f" {report.overhead:+.1%} end to end; the difference to end to end is inputs, outputs and"
         " what lies between instructions",
         f"warm-up: the first of {len(report.warm_up.seconds)} calls took"
-        f" {report.warm_up.seconds[0] * 1e3:.3f} ms",
+        f" {display.milliseconds(report.warm_up.seconds[0])}",
     ]
     lines += [f"no device's times: {text}" for text in report.stand_ins]
     if report.roofline is not None:
