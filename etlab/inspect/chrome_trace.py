@@ -10,7 +10,7 @@ _INSTRUCTIONS, _NODES = 1, 2
 
 
 def chrome_trace(report: ProfileReport) -> dict[str, Any]:
-    """The traced runs, from the first one's start on.
+    """The traced runs, from the first one's start on; of an estimate one run as it is expected.
 
     One track holds runs and instructions, another the nodes of delegates.
     """
@@ -27,12 +27,30 @@ def chrome_trace(report: ProfileReport) -> dict[str, Any]:
         )
         for event in run.events:
             events += _of_instruction(event, origin)
+    events += _estimated(report)
     metadata = {
         "model": report.model,
+        "estimated": report.estimated,
         "threads": report.threads,
         "end_to_end_p50_ms": report.end_to_end.p50 * 1e3,
     }
     return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": metadata}
+
+
+def _estimated(report: ProfileReport) -> list[dict[str, Any]]:
+    """Estimated rows one after the other; nothing of a measured profile."""
+    events: list[dict[str, Any]] = []
+    ends = {_INSTRUCTIONS: 0, _NODES: 0}  # nanoseconds
+    for row in report.rows if report.estimated else ():
+        track = _NODES if row.part else _INSTRUCTIONS
+        kind = "estimated node" if row.part else "estimated delegate"
+        start = ends[track] if row.part else max(ends.values())
+        duration = round(row.samples.p50 * 1e9)
+        events.append(_complete(row.node, kind, track, start, duration, {}))
+        ends[track] = start + duration
+        if not row.part:
+            ends[_NODES] = start
+    return events
 
 
 def _of_instruction(event: TraceEvent, origin: int) -> list[dict[str, Any]]:

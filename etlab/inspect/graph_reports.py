@@ -35,7 +35,7 @@ def is_report(values: Any) -> bool:
 def report_values(
     report: Any, *, path: str = "native", metric: str = "sqnr_db", local: bool = False
 ) -> ReportValues:
-    """The values of a `ParityReport`, a `ProfileReport` or a measured `DelegationReport`.
+    """The values of a `ParityReport`, a `ProfileReport` or a `DelegationReport` with times.
 
     Args:
         report: of the same run as the graph.
@@ -50,7 +50,8 @@ def report_values(
         return _times(report)
     if isinstance(report, ProfileReport):
         times = {row.node: row.samples.p50 for row in report.instructions}
-        return ReportValues(times, "latency", "s", "sum")
+        label = "latency, estimated" if report.estimated else "latency"
+        return ReportValues(times, label, "s", "sum")
     if report.layers is None:
         raise InvalidArgumentError("overlay: this report compares no layers; parity() does it")
     paths = sorted({row.path for row in report.layers})
@@ -75,6 +76,9 @@ def _times(report: DelegationReport) -> ReportValues:
     own = {call.node: call.seconds for call in report.calls if not call.part}
     parts = {part.name: part.seconds for part in report.parts}
     values = {name: time for name, time in (own | parts).items() if time is not None}
+    cycles = {call.node: float(call.cycles) for call in report.calls if call.cycles is not None}
+    if not values and cycles:
+        return ReportValues(cycles, "cycles, estimated", "", "sum")
     if not values:
         raise InvalidArgumentError(
             "overlay: this report holds no times; run.delegation(runs=5) measures them"

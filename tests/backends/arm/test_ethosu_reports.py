@@ -9,6 +9,7 @@ from tosa_checks import lowered_run, waves
 
 import etlab
 from etlab.errors import InvalidArgumentError, InvalidProgramError, NotSupportedError
+from etlab.inspect.graph_reports import report_values
 from etlab.models import efficientnet_lite0, photographs
 from etlab.sweeping.objectives import find_objective
 from etlab.widgets.memory_plan_view import MemoryPlanView
@@ -54,6 +55,10 @@ def test_a_profile_of_what_cannot_run_here_is_an_estimate_and_says_so():
         sum(one.cycles for one in estimate.operators) / estimate.clock
     )
     assert len(profile.to_dataframe()) == len(profile.rows)
+    trace = profile.chrome_trace()
+    assert MARK in trace["otherData"]["estimated"]
+    kinds = [event["cat"] for event in trace["traceEvents"] if "cat" in event]
+    assert kinds == ["estimated delegate", *["estimated node"] * len(inner)]
 
 
 def test_measured_and_estimated_profiles_are_not_compared():
@@ -76,6 +81,9 @@ def test_delegation_memory_and_size_tell_what_the_device_needs():
             assert MARK in text
             assert "ethos-u55-128" in text
             assert "SRAM" in text
+    overlay = report_values(run.delegation())
+    assert (overlay.name, min(overlay.values.values()) > 0) == ("cycles, estimated", True)
+    assert report_values(run.profile()).name == "latency, estimated"
     frame = run.delegation().to_dataframe().set_index("node")
     assert frame.cycles["convolution_default"] > 0
     (device,) = run.memory_plan().devices
