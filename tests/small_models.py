@@ -26,3 +26,24 @@ class Counter(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.total.add_(x)
         return self.total + 0.0
+
+
+class IntegerLayers(torch.nn.Module):
+    """(1, 4, 9, 11) to two results: what delegates compute with integers, layer behind layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(2)
+        self.first = torch.nn.Conv2d(4, 8, 3, stride=2, padding=1)
+        self.grouped = torch.nn.Conv2d(8, 12, 3, groups=4, dilation=2, padding=2, bias=False)
+        self.twice = torch.nn.Conv2d(12, 24, (3, 1), groups=12, padding=(1, 0))
+        self.up = torch.nn.ConvTranspose2d(24, 5, 3, stride=2, padding=1, output_padding=1)
+        self.line = torch.nn.Conv1d(5, 6, 3, padding=1)
+        self.head = torch.nn.Linear(6, 7)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        x = torch.nn.functional.relu6(self.first(torch.nn.functional.pad(x, (0, 1, 0, 1))))
+        x = self.up(torch.relu(self.twice(self.grouped(x))))
+        pooled = x.mean((2, 3))
+        x = self.line(x.flatten(2)).transpose(1, 2)
+        return self.head(x), pooled

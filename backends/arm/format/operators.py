@@ -68,30 +68,11 @@ class AvgPool2d:
 
 
 @dataclass(frozen=True, slots=True)
-class Conv2d:
-    """Inputs: pictures (N, H, W, C), weights (out, H, W, in), bias, two zero points."""
+class Windows:
+    """Sums over windows. Inputs: pictures (N, H, W, C), weights, bias, two zero points.
 
-    pad: Int32s | None = None
-    stride: Int32s | None = None
-    dilation: Int32s | None = None
-    local_bound: Boolean = False
-    acc_type: ElementType = DType.UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class Conv3d:
-    """Inputs as those of `Conv2d`, with a depth."""
-
-    pad: Int32s | None = None
-    stride: Int32s | None = None
-    dilation: Int32s | None = None
-    local_bound: Boolean = False
-    acc_type: ElementType = DType.UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class DepthwiseConv2d:
-    """Inputs: pictures (N, H, W, C), weights (H, W, C, multiplier), bias, two zero points."""
+    Weights are (out, H, W, in), depthwise (H, W, C, multiplier).
+    """
 
     pad: Int32s | None = None
     stride: Int32s | None = None
@@ -127,7 +108,7 @@ class Rfft2d:
 
 @dataclass(frozen=True, slots=True)
 class TransposeConv2d:
-    """Inputs as those of `Conv2d`; `out_pad` is added to the result's size."""
+    """Inputs as those of `Windows`; `out_pad` is added to the result's size."""
 
     out_pad: Int32s | None = None
     stride: Int32s | None = None
@@ -248,6 +229,9 @@ def _kind(name: str, *bases: type) -> type:
     return made
 
 
+Conv2d, Conv3d, DepthwiseConv2d = (
+    _kind(name, Windows) for name in ("Conv2d", "Conv3d", "DepthwiseConv2d")
+)
 ReduceSum = _kind("ReduceSum", Reduction)
 Concat = _kind("Concat", Reduction)
 MatMul, Sigmoid, Tanh, Add, Mul, Sub, Table = map(

@@ -4,6 +4,7 @@ import functools
 
 import pytest
 import torch
+from exir.lowering import Function
 from torch import nn
 from tosa_checks import check_against_reference_model, delegates, lowered_run, waves
 
@@ -15,15 +16,6 @@ from etlab.backends.arm.operators.registry import all_rules
 
 functional = nn.functional
 pytest.importorskip("tosa_reference_model", reason="tosa-tools is not installed")
-
-
-class Function(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args):
-        return self.function(*args)
 
 
 def layer(module, *inputs):

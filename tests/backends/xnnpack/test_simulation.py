@@ -3,6 +3,7 @@
 import pytest
 import torch
 from numerics.quantized_models import residual_run, samples
+from small_models import IntegerLayers
 from torch import nn
 
 import etlab
@@ -24,28 +25,9 @@ class Elementwise(nn.Module):
         return x[:, 1:].reshape(1, -1, 6), torch.clamp(x + x, -0.3, 0.7)
 
 
-class Layers(nn.Module):
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(2)
-        self.first = nn.Conv2d(4, 8, 3, stride=2, padding=1)
-        self.grouped = nn.Conv2d(8, 12, 3, groups=4, dilation=2, padding=2, bias=False)
-        self.twice = nn.Conv2d(12, 24, (3, 1), groups=12, padding=(1, 0))
-        self.up = nn.ConvTranspose2d(24, 5, 3, stride=2, padding=1, output_padding=1)
-        self.line = nn.Conv1d(5, 6, 3, padding=1)
-        self.head = nn.Linear(6, 7)
-
-    def forward(self, x):
-        x = nn.functional.relu6(self.first(nn.functional.pad(x, (0, 1, 0, 1))))
-        x = self.up(torch.relu(self.twice(self.grouped(x))))
-        pooled = x.mean((2, 3))
-        x = self.line(x.flatten(2)).transpose(1, 2)
-        return self.head(x), pooled
-
-
 CASES = {
     "elementwise": (Elementwise, lambda phase: (waves(1, 3, 8, 9, phase=phase),) * 2),
-    "layers": (Layers, lambda phase: (waves(1, 4, 9, 11, phase=phase),)),
+    "layers": (IntegerLayers, lambda phase: (waves(1, 4, 9, 11, phase=phase),)),
 }
 
 
