@@ -12,6 +12,7 @@ from etlab.exir.emit.external import ExternalData
 from etlab.exir.emit.file import Segment
 from etlab.exir.emit.method import constant_plan, emit_method
 from etlab.exir.memory.planning import PlannedMemory
+from etlab.exir.partition.host_only import HOST_TAG
 from etlab.exir.schedule import Schedule
 
 
@@ -96,6 +97,8 @@ class _Shared:
         place = self._delegates.setdefault(bytes(module.processed_bytes), len(self._delegates))
         for key, value in module.named_data.items():
             tag = module.external_tags.get(key)
+            if tag == HOST_TAG and self.external.has_key(key):
+                continue  # of an equal delegate, which may call its values otherwise
             if tag is not None and key not in self._named:
                 self.external.add_bytes(tag, key, value)
             elif not self.external.has_bytes(key, value) and (

@@ -73,6 +73,10 @@ class ExternalData:
             )
         self._stored[key] = (tag, entry, None)
 
+    def has_key(self, key: str) -> bool:
+        """Whether anything is stored under this key."""
+        return key in self._stored
+
     def has_bytes(self, key: str, data: bytes) -> bool:
         """Whether these bytes are stored under this key."""
         tag, entry, layout = self._stored.get(key, ("", 0, None))

@@ -1,6 +1,7 @@
 """Ethos-U: compiled by Vela, looked at, refused on this machine, run by a stand-in."""
 
 import functools
+import importlib.util
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from etlab.backends.arm.ethosu import VelaExternalBlockPlacements, vela
 from etlab.backends.arm.ethosu.compile_spec import TARGETS, read_compile_specs
 from etlab.backends.arm.ethosu.stream import read_stream
 from etlab.errors import (
+    BackendMissingError,
     InterruptedExecutionError,
     InvalidArgumentError,
     LoweringError,
@@ -164,6 +166,18 @@ def test_calls_that_the_npu_refuses_stay_with_a_reason_and_a_remedy():
     assert "Ethos-U85" in row.help
     whole = lowered_run(module, waves(1, 3, 9, 8), partitioner="ethos-u85-256").delegation()
     assert not [row for row in whole.rejected if "convolution" in row.operator]
+
+
+def test_without_vela_the_choice_is_shown_and_refused_with_the_package(monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "ethosu" else found(name)
+    )
+    missing = etlab.list_partitioners().to_dataframe().set_index("name").missing
+    assert "pip install 'etlab[arm]'" in missing["ethos-u55-128"]
+    assert not missing["tosa"]
+    with pytest.raises(BackendMissingError, match=r"ethos-u-vela.*pip install 'etlab\[arm\]'"):
+        lowered_run(Layers(), PICTURE, partitioner="ethos-u55-128")
 
 
 def test_velas_own_refusal_is_told_in_its_words():
