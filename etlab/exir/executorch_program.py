@@ -4,7 +4,7 @@ schedule and memory plan (`method_plans`)  ->  emit  ->  file
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -210,11 +210,6 @@ class ExecutorchProgramManager:
             name: output_counts(self._graphs[name], memory.nodes)
             for name, memory in self._memory.items()
         }
-
-    def _by_method(
-        self, ask: Callable[[EdgeGraph, Sequence[fx.Node | None]], _Found]
-    ) -> dict[str, _Found]:
-        return {name: ask(self._graphs[name], one.nodes) for name, one in self._memory.items()}
 
     def get_etrecord(self) -> ETRecord:
         """The record of this lowering; InvalidArgumentError when it was not asked for."""

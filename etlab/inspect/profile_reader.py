@@ -53,7 +53,6 @@ def profile(
     warmup: int,
     threads: int | None,
     origins: Origins | None = None,
-    with_roofline: bool = True,
 ) -> ProfileReport:
     """Measure a method.
 
@@ -68,7 +67,6 @@ def profile(
         warmup: how often to run before.
         threads: of the kernels; None leaves the process's setting.
         origins: gives rows their modules, lines and costs.
-        with_roofline: measure this machine's limits, too; half a second the first time.
 
     Raises:
         InvalidArgumentError: a count is out of range.
@@ -87,7 +85,7 @@ def profile(
         with stages.stage("profile"), interruptible(method.interrupt):
             warm_up, plain, traced, trace = _measure(method, inputs, runs, warmup)
         used = thread_count()
-        roofline = measure_roofline(used) if with_roofline else None
+        roofline = measure_roofline(used)
     finally:
         set_thread_count(before)
     return ProfileReport(
@@ -140,7 +138,7 @@ def _rows(
     method: Method,
     trace: EventTrace,
     origins: Origins | None,
-    roofline: Roofline | None,
+    roofline: Roofline,
 ) -> list[ProfileRow]:
     found = _collect(trace.runs, origins)
     describe = _Describer(program, method, origins, roofline)
@@ -185,7 +183,7 @@ class _Describer:
         program: Program,
         method: Method,
         origins: Origins | None,
-        roofline: Roofline | None,
+        roofline: Roofline,
     ) -> None:
         self._program = program
         self._method = method
@@ -266,7 +264,7 @@ class _Describer:
         calls = max(round(row.calls / len(row.seconds)), 1)
         flops = flops * calls if flops is not None else None
         nbytes = nbytes * calls if nbytes is not None else None
-        roof = self._roofline.seconds(flops, nbytes) if self._roofline is not None else None
+        roof = self._roofline.seconds(flops, nbytes)
         samples = Samples(tuple(row.seconds))
         return ProfileRow(
             node, operator, kind, backend, part, *place, calls, samples, flops, nbytes, roof

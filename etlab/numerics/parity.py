@@ -59,7 +59,6 @@ def compare(
     reference: str = "eager",
     output_names: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
-    on_path: Callable[[str], None] | None = None,
     noise_floor: bool = False,
 ) -> ParityReport:
     """Compare `paths` with the one called `reference` on `samples`.
@@ -71,7 +70,6 @@ def compare(
         reference: the judge.
         output_names: names of the flat outputs.
         metrics: names of the metrics, the standard ones by default.
-        on_path: called with a path's name before it runs.
         noise_floor: run the reference a second time to see what it is from itself.
 
     Returns:
@@ -87,8 +85,6 @@ def compare(
             f"parity: the reference '{reference}' is not among the paths {', '.join(paths)}"
         )
     chosen = [metric(name) for name in (standard_metrics() if metrics is None else metrics)]
-    if on_path:
-        on_path(reference)
     expected = _run(paths[reference], samples)
     again = _run(paths[reference], samples) if noise_floor else None
     names = list(output_names or ())
@@ -99,8 +95,6 @@ def compare(
         if path == reference:
             rows += [ParityRow(path, name) for name in names[: len(expected[0])]]
             continue
-        if on_path:
-            on_path(path)
         try:
             actual = _run(opener, samples)
         except InterruptedExecutionError:

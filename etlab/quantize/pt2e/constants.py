@@ -33,29 +33,20 @@ def state_of(graph: fx.Graph) -> set[str]:
 
 
 def new_constant(
-    model: fx.GraphModule,
-    value: torch.Tensor,
-    prefix: str,
-    before: fx.Node,
-    *,
-    is_parameter: bool = False,
+    model: fx.GraphModule, value: torch.Tensor, prefix: str, before: fx.Node
 ) -> fx.Node:
-    """A buffer or a parameter with a new name, and a node that reads it.
+    """A buffer with a new name, and a node that reads it.
 
     Args:
         model: what it belongs to.
         value: its elements.
         prefix: of its name.
         before: where the node goes.
-        is_parameter: whether it is trained.
     """
     number, name = 0, prefix
     while hasattr(model, name):
         name, number = f"{prefix}_{number}", number + 1
-    if is_parameter:
-        model.register_parameter(name, torch.nn.Parameter(value))
-    else:
-        model.register_buffer(name, value)
+    model.register_buffer(name, value)
     with model.graph.inserting_before(before):
         node = model.graph.get_attr(name)
     fake_mode = _fake_mode(before.graph)
