@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from etlab.errors import InterruptedExecutionError, InvalidArgumentError
-from etlab.numerics.comparison import COMPARABLE, REFERENCES, LayerComparison
+from etlab.numerics.comparison import REFERENCES, LayerComparison
 from etlab.numerics.data import describe
 from etlab.numerics.layer_report import LayerReport
 from etlab.numerics.layers import coverage_of
+from etlab.numerics.pairs import COMPARABLE
 from etlab.numerics.parameters import clip_of, parameters_of
 from etlab.numerics.report import ParityReport
 from etlab.numerics.subject import File, Subject

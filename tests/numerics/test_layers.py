@@ -268,7 +268,7 @@ def test_handing_out_tensors_changes_no_output(integer_run):
     ) as session:
         session.add(samples(1)[0])
         assert session.note("native") == ""
-        session._programs["native"].changes_outputs = True
+        session._pairs.programs["native"].changes_outputs = True
         assert "returns something else" in session.note("native")
 
 
