@@ -1,7 +1,8 @@
 """Small programs for the tests of the runtime, compiled by the official exporter and by ours."""
 
 import functools
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -171,3 +172,11 @@ def example() -> Callable[[str], tuple[torch.nn.Module, tuple[Any, ...], dict[st
         return module(), args, kwargs
 
     return get
+
+
+@pytest.fixture
+def listens_to_interrupts() -> Iterator[None]:
+    """Python's own handler of SIGINT, which a process that was started in the background lacks."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

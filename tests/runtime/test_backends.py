@@ -122,6 +122,7 @@ def test_failures_of_a_backend_arrive_in_words(delegated, compute, message):
         method.execute([X, Y])
 
 
+@pytest.mark.usefixtures("listens_to_interrupts")
 def test_keyboard_interrupt_in_a_backend_stays_one(delegated):
     def compute(x, y):
         raise KeyboardInterrupt

@@ -88,6 +88,7 @@ def test_method_runs_again_after_an_interrupt(long_method):
     assert_same(method.execute(inputs)[0], expected)
 
 
+@pytest.mark.usefixtures("listens_to_interrupts")
 def test_stop_signal_raises_keyboard_interrupt_in_the_main_thread(long_method):
     method, inputs = long_method
     timer = threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT])
