@@ -13,8 +13,6 @@ _LEAST_COLUMN = 620
 _ASPECT = 1.7
 _WIDE = 320
 
-_NOWHERE = math.nan
-
 
 @dataclass(slots=True)
 class Level:
