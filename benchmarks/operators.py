@@ -27,6 +27,8 @@ import torch
 from lowering import load_models
 
 SECONDS_A_ROUND = 0.03
+# Between the turns of runtimes with threads, which go on spinning when theirs has ended.
+SECONDS_BETWEEN_TURNS = 0.2
 PACKAGES = ("etlab", "official")
 DEFAULT_CASES = Path(__file__).with_name("operator_cases.py")
 BARS = (1.0, 0.5)  # geometric mean and slowest case, as times faster than official
@@ -129,6 +131,7 @@ class Child:
     def __init__(self, package: str, folder: Path, threads: int):
         command = [sys.executable, __file__, "--serve", package, "--folder", str(folder)]
         command += ["--threads", str(threads)]
+        self._pause = SECONDS_BETWEEN_TURNS if threads > 1 else 0.0
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -145,6 +148,7 @@ class Child:
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        time.sleep(self._pause)
         self._process.stdin.write(name + "\n")
         self._process.stdin.flush()
         for line in self._process.stdout:
