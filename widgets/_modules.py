@@ -60,7 +60,7 @@ def without_comments(source: str) -> str:
             space = "\n" if "\n" in text or space == "\n" else space or " "
             continue
         last = result[-1][-1] if result else "\n"
-        if kind == "word" and text in ("const", "let"):
+        if kind == "word" and text in ("const", "let") and last != ".":
             if declares[-1] and last == ";":
                 result[-1], space = ",", "merged"
                 continue

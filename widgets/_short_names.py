@@ -2,7 +2,7 @@
 
 A name is shortened everywhere or nowhere, and two names never become one, so scopes need not be
 known. Properties keep their names; `{ width }` becomes `{ width: a }`. Left alone is what nothing
-in the module declares, and what stands in the text of a template.
+in the module declares, and what stands in the hole of a template that has braces in it.
 """
 
 import itertools
@@ -15,8 +15,9 @@ Token = tuple[str, str]  # kind ("word", "sign", "kept", "space") and text
 
 _BEFORE_BLOCK = (")", ">", "else", "try", "finally", "do", "}", ";", "")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
-_VARIABLE = re.compile(r"(?<![\w$.])[A-Za-z_$][\w$]*")
-_PLAIN_HOLE = re.compile(r"\$\{[\w\s$.\[\]()+*/-]*\}")  # no strings and no braces in it
+_STRING = r'"(?:\\.|[^"\\])*"'
+_VARIABLE = re.compile(rf"{_STRING}|(?<![\w$.])[A-Za-z_$][\w$]*")
+_PLAIN_HOLE = re.compile(rf"\$\{{(?:{_STRING}|\.(?!\.)|[^{{}}\"'`.])*\}}")  # no braces, no `...`
 _KEYWORDS = set(
     """async await break case catch class const continue default delete do else export extends false
     finally for function get if import in instanceof let new null of return set static super switch
@@ -36,7 +37,8 @@ def with_short_names(tokens: list[Token]) -> list[Token]:
     roles = _roles(texts, kinds)
     words = {text for text, kind in zip(texts, kinds, strict=True) if kind == "word"}
     templates = [text for text in texts if text.startswith("`")]
-    fixed = {name for text in templates for name in _WORD.findall(_PLAIN_HOLE.sub(" ", text))}
+    left = [_PLAIN_HOLE.sub(" ", text).partition("${")[2] for text in templates]
+    fixed = {name for text in left for name in _WORD.findall(text)}
     fixed |= _KEYWORDS
     own = [name for name in _declared(texts, roles) if name not in fixed and len(name) > 1]
     counts = Counter(
@@ -57,7 +59,7 @@ def with_short_names(tokens: list[Token]) -> list[Token]:
 
 
 def _shortened(hole: str, short: dict[str, str]) -> str:
-    """The `${expression}` of a template."""
+    """The `${expression}` of a template; its strings stay."""
     return _VARIABLE.sub(lambda name: short.get(name[0], name[0]), hole)
 
 
@@ -107,6 +109,8 @@ def _declared(texts: list[str], roles: list[str]) -> set[str]:
         )
 
     for place, text in enumerate(texts):
+        if roles[place] == "property":  # a method may be called as a keyword is: `promise.catch`
+            continue
         if text in ("const", "let", "function"):
             found.add(texts[place + 1])
         elif texts[place + 1 : place + 3] == ["=", ">"] and roles[place] == "variable":
@@ -115,7 +119,7 @@ def _declared(texts: list[str], roles: list[str]) -> set[str]:
             opened.append(place)
         elif text in (")", "]", "}") and opened:
             start = opened.pop()
-            before = texts[start - 1] if start else ""
+            before = texts[start - 1] if start and roles[start - 1] != "property" else ""
             is_arrow = text == ")" and texts[place + 1 : place + 3] == ["=", ">"]
             is_function = text == ")" and texts[max(0, start - 2) : start - 1] == ["function"]
             is_caught = text == ")" and before == "catch"
