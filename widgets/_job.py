@@ -9,6 +9,7 @@ import traitlets
 
 from etlab.errors import EtlabError, InterruptedExecutionError, InvalidArgumentError
 from etlab.run import StageListener, listen
+from etlab.widgets._stopping import Stoppable, StopWork
 
 
 class Working(traitlets.HasTraits):
@@ -29,7 +30,7 @@ class Working(traitlets.HasTraits):
         """
         if self._worker() is not None:
             raise InvalidArgumentError("the view is at work; stop it first, or wait")
-        self._stop = threading.Event()
+        self._block = Stoppable()
         self.working, self.problem = "starting", ""
         self._thread = threading.Thread(
             target=self._do, args=(work, arguments), name="etlab-view", daemon=True
@@ -37,10 +38,11 @@ class Working(traitlets.HasTraits):
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask the work to end: between stages, or inside native code."""
+        """End the work: between stages, in native code, and wherever Python runs."""
         if self._worker() is not None:
-            self._stop.set()
             self.working = "stopping"
+            end = self._block.end
+            threading.Thread(target=end, args=(lambda: None,), daemon=True).start()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for started work; whether it ended in time."""
@@ -54,11 +56,16 @@ class Working(traitlets.HasTraits):
         return thread if thread is not None and thread.is_alive() else None
 
     def _do(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        listener = StageListener(on_start=self._on_stage, should_stop=self._stop.is_set)
-        try:
+        block = self._block
+        listener = StageListener(on_start=self._on_stage, should_stop=lambda: block.is_asked)
+
+        def listening() -> None:
             with listen(listener):
                 work(*arguments)
-        except InterruptedExecutionError:
+
+        try:
+            block.call(listening)
+        except (InterruptedExecutionError, StopWork):
             self.problem = "stopped; what is shown is from before"
         except EtlabError as error:
             self.problem = str(error)
@@ -69,5 +76,5 @@ class Working(traitlets.HasTraits):
                 self.working = ""
 
     def _on_stage(self, stage: str) -> None:
-        if not self._stop.is_set():
+        if not self._block.is_asked:
             self.working = stage

@@ -1,4 +1,5 @@
 import base64
+import dataclasses
 import re
 import threading
 
@@ -49,6 +50,12 @@ def shown(bench):
     return re.sub(r"<[^>]+>", " ", bench.status.value)
 
 
+def look_at(bench, place):
+    """Pick a tab; it is brought up to date beside the kernel's thread."""
+    bench.tabs.selected_index = place
+    assert bench.wait(120)
+
+
 def test_pickers_offer_what_exists(model, inputs):
     bench = etlab.Workbench(model, inputs)
     assert [
@@ -75,7 +82,7 @@ def test_tabs_show_the_reports_of_the_round_that_is_current(layered):
     bench.lower_and_run()
     assert bench.tabs.titles == ("Graph", "Delegation", "Memory", "Parity", "Profile", "Size")
     for place, panel in enumerate(bench.panels):
-        bench.tabs.selected_index = place
+        look_at(bench, place)
         assert panel.report is not None
         assert not panel.is_stale
         assert "run = etlab.export(" in panel.code.code
@@ -88,7 +95,7 @@ def test_tabs_show_the_reports_of_the_round_that_is_current(layered):
     bench.quantizer.choose("int8-weights", min_elements=9)
     bench.lower_and_run()
     assert [panel.is_stale for panel in bench.panels] == [True] * 5 + [False]
-    bench.tabs.selected_index = 1
+    look_at(bench, 1)
     assert delegation.report == bench.run.delegation()
     assert not delegation.is_stale
 
@@ -97,7 +104,7 @@ def test_code_of_every_tab_gives_what_the_tab_shows(layered):
     bench = layered
     bench.lower_and_run()
     for place, panel in enumerate(bench.panels):
-        bench.tabs.selected_index = place
+        look_at(bench, place)
         *lines, last = panel.code.code.splitlines()
         names = {"model": bench._model, "inputs": bench._inputs}
         exec("\n".join(lines), names)
@@ -111,7 +118,7 @@ def test_what_is_selected_in_one_view_is_selected_in_the_others(layered):
     bench = layered
     bench.lower_and_run()
     for place in range(3):
-        bench.tabs.selected_index = place
+        look_at(bench, place)
     graph, delegation = bench.panels[0].view, bench.panels[1].view
     (name,) = [node.name for node in graph.data.nodes if node.operator == "native_layer_norm"]
     graph.selection = [name]
@@ -149,7 +156,7 @@ def test_layers_kept_in_float_by_the_parity_view_are_a_round_of_their_own(model,
     bench = etlab.Workbench(
         model, inputs, calibration=samples, quantizer="int8", partitioner="xnnpack", on_change=False
     )
-    bench.tabs.selected_index = 3
+    look_at(bench, 3)
     bench.lower_and_run()
     bench.panels[3].view.rerun(["2"])
     assert len(bench.rounds) == 2
@@ -237,6 +244,51 @@ def test_stop_ends_the_round_and_keeps_earlier_results():
     assert "stopped" in shown(bench)
     assert bench.run is None
     assert bench.lower_button.disabled is False
+
+
+def test_stop_frees_the_bench_from_a_step_that_cannot_be_cut_short():
+    Waits.started.clear()
+    Waits.go_on.clear()
+    bench = etlab.Workbench(Waits(), torch.zeros(3))
+    bench.start()
+    assert Waits.started.wait(120)
+    bench.stop_button.click()
+    assert bench.wait(120)  # the model waits in native code all the same
+    assert "stopped; a step that cannot be cut short" in shown(bench)
+    assert (bench.lower_button.disabled, bench.stop_button.disabled) == (False, True)
+    bench.start()  # waits for that step
+    assert not bench.wait(0.2)
+    Waits.go_on.set()
+    assert bench.wait(120)
+    assert bench.report.row("native").status == "ok"
+    assert [one.number for one in bench.rounds] == [1]
+
+
+def test_the_report_of_a_tab_is_stopped_and_made_when_it_is_picked_again(layered):
+    bench, started, go_on = layered, threading.Event(), threading.Event()
+    bench.lower_and_run()
+    panel = bench.panels[4]
+    make = panel.kind.make
+
+    def endless(run):
+        started.set()
+        while not go_on.is_set():
+            pass
+        return make(run)
+
+    panel.kind = dataclasses.replace(panel.kind, make=endless)
+    bench.tabs.selected_index = 4
+    assert started.wait(120)  # while the kernel's thread is here
+    assert bench.stop_button.disabled is False
+    bench.stop_button.click()
+    assert bench.wait(120)
+    assert "stopped" in shown(bench)
+    assert panel.report is None
+    go_on.set()
+    look_at(bench, 0)
+    look_at(bench, 4)
+    assert panel.report is not None
+    assert "done" in shown(bench)
 
 
 def test_stop_ends_an_export_that_listens_to_nobody():

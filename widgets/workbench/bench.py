@@ -1,9 +1,7 @@
 """`Workbench`: pickers, buttons, tabs and history, and what happens when they are used."""
 
-import contextlib
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ipywidgets
@@ -16,6 +14,7 @@ from etlab.arguments import as_arguments, check_model
 from etlab.errors import EtlabError, InterruptedExecutionError
 from etlab.numerics import ParityReport
 from etlab.run import ExportRun, StageListener, listen
+from etlab.widgets._stopping import Stoppable, StopWork
 from etlab.widgets.code_view import CodeView
 from etlab.widgets.workbench.data import DataPicker
 from etlab.widgets.workbench.panels import Panel, kinds
@@ -23,7 +22,7 @@ from etlab.widgets.workbench.picker import ChoicePicker
 from etlab.widgets.workbench.rounds import Round, Rounds, without_report
 from etlab.widgets.workbench.selection import SharedSelection
 from etlab.widgets.workbench.snapshot import Snapshot
-from etlab.widgets.workbench.stopping import StopRound, end_thread
+from etlab.widgets.workbench.worker import Worker
 
 # Stages of one round, for the progress bar; others are shown by name and do not move it.
 STAGES_OF_A_ROUND = (
@@ -89,10 +88,7 @@ class Workbench(ipywidgets.VBox):
         self.report: ParityReport | None = None
         self.rounds: list[Round] = []
         self._lowered = ""  # code of the last round that the pickers made
-        self._stop = threading.Event()
-        self._again = threading.Event()
-        self._worker: threading.Thread | None = None
-        self._lock = threading.Lock()
+        self._worker = Worker(self._on_busy, self._on_idle)
         self.snapshot = Snapshot()
         self._selection = SharedSelection()
         self._build(calibration, partitioner, quantizer)
@@ -151,7 +147,7 @@ class Workbench(ipywidgets.VBox):
         self._say("ready")
         self.lower_button.on_click(lambda _: self.start())
         self.stop_button.on_click(lambda _: self.stop())
-        self.tabs.observe(lambda _: self._refresh_panel(), "selected_index")
+        self.tabs.observe(lambda _: self._on_tab(), "selected_index")
         self.baseline.observe(lambda _: self._show_history(), "value")
         hide = ipywidgets.HTML(self.snapshot.style)
         wrap = {"flex_flow": "wrap", "align_items": "flex-start"}
@@ -206,46 +202,56 @@ class Workbench(ipywidgets.VBox):
 
     def start(self) -> None:
         """What *Lower & run* does: a round in a thread of its own, so the kernel stays free."""
-        if self._worker is not None and self._worker.is_alive():
-            return
-        self._worker = threading.Thread(target=self._work, name="etlab-workbench", daemon=True)
-        self._worker.start()
+        if not self._worker.is_busy:
+            self._worker.start(self._do_round)
 
     def stop(self) -> None:
-        """End the running round: between stages, inside native code, and in PyTorch's export."""
-        self._again.clear()
-        self._stop.set()
-        self._say("stopping …")
-        worker = self._worker
-        if worker is not None and worker is not threading.current_thread():
-            threading.Thread(target=end_thread, args=(worker,), daemon=True).start()
+        """End the running round: between stages, in native code, and wherever Python runs."""
+        if self._worker.is_busy:
+            self._say("stopping …")
+        self._worker.stop()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for a started round; whether it ended in time."""
-        if self._worker is not None:
-            self._worker.join(timeout)
-        return self._worker is None or not self._worker.is_alive()
+        return self._worker.wait(timeout)
 
     def lower_and_run(self) -> None:
         """One round, in this thread: export, run, compare, show. Errors become the status line."""
-        with self._lock, self._busy():
-            try:
-                self._round()
-            except (InterruptedExecutionError, StopRound):
-                self._say("stopped; the results below are those of the last whole round")
-            except EtlabError as error:
-                self._say(str(error), failed=True)
-            except Exception as error:
-                self._say(f"{type(error).__name__}: {error}", failed=True)
+        self._worker.call(self._do_round)
 
-    def _work(self) -> None:
-        """Rounds until nothing has changed meanwhile."""
-        with contextlib.suppress(StopRound):  # it may come when the round has just ended
-            while True:
-                self._again.clear()
-                self.lower_and_run()
-                if not self._again.is_set():
-                    return
+    def _do_round(self, block: Stoppable) -> None:
+        self._do(block, self._round, "the results below are those of the last whole round")
+
+    def _do_panel(self, block: Stoppable) -> None:
+        self._do(block, self._refresh_panel, "a tab is brought up to date when it is picked again")
+
+    def _do(self, block: Stoppable, work: Callable[[], None], left: str) -> None:
+        """Work that shows its stages; `left` says what there is when it was stopped."""
+        listener = StageListener(
+            on_start=lambda stage: self._on_stage(block, stage),
+            should_stop=lambda: block.is_asked,
+            on_part=lambda *part: self._on_part(block, *part),
+        )
+
+        def listening() -> None:
+            with listen(listener):
+                work()
+
+        said, failed = "", False
+        try:
+            block.call(listening)
+        except (InterruptedExecutionError, StopWork):
+            said = f"stopped; {left}"
+        except EtlabError as error:
+            said, failed = str(error), True
+        except Exception as error:
+            said, failed = f"{type(error).__name__}: {error}", True
+        if not self._worker.is_current(block):
+            return
+        if said:
+            self._say(said, failed=failed)
+        elif block.is_asked:  # too late to stop anything
+            self._say_done()
 
     def _round(self) -> None:
         begin = time.perf_counter()
@@ -274,38 +280,37 @@ class Workbench(ipywidgets.VBox):
             return
         if not self.follow.value or not self.rounds:
             return
-        if self._worker is not None and self._worker.is_alive():
-            self._again.set()
-            self._stop.set()
-        else:
-            self.start()
+        self._worker.replace(self._do_round)
 
-    @contextlib.contextmanager
-    def _busy(self) -> Iterator[None]:
-        self._stop.clear()
+    def _on_tab(self) -> None:
+        """Another tab is looked at."""
+        if self.run is not None and self.panels[self.tabs.selected_index or 0].is_stale:
+            self._worker.start(self._do_panel)
+
+    def _on_busy(self) -> None:
         self.lower_button.disabled, self.stop_button.disabled = True, False
         self.progress.value, self.progress.bar_style = 0, "info"
-        listener = StageListener(
-            on_start=self._on_stage, should_stop=self._stop.is_set, on_part=self._on_part
-        )
-        try:
-            with listen(listener):
-                yield
-        finally:
-            self.lower_button.disabled, self.stop_button.disabled = False, True
+
+    def _on_idle(self, is_silent: bool) -> None:
+        self.lower_button.disabled, self.stop_button.disabled = False, True
+        if is_silent:
+            self._say("stopped; a step that cannot be cut short still ends by itself")
 
     def _paths_of_round(self) -> list[str]:
         is_float = self.quantizer.dropdown.value == "none"
         return [one for one in self._paths if one != "quantized" or not is_float]
 
-    def _on_stage(self, stage: str) -> None:
+    def _on_stage(self, block: Stoppable, stage: str) -> None:
+        if not self._worker.is_current(block) or block.is_asked:
+            return
         if stage in STAGES_OF_A_ROUND:
             place = STAGES_OF_A_ROUND.index(stage)
             self.progress.value = max(self.progress.value, place)
         self._say(f"{stage} …")
 
-    def _on_part(self, stage: str, done: int, total: int | None) -> None:
-        self._say(f"{stage} {done + 1}" + ("" if total is None else f" of {total}") + " …")
+    def _on_part(self, block: Stoppable, stage: str, done: int, total: int | None) -> None:
+        if self._worker.is_current(block) and not block.is_asked:
+            self._say(f"{stage} {done + 1}" + ("" if total is None else f" of {total}") + " …")
 
     def _show(self) -> None:
         """The results of the last round, everywhere."""
@@ -318,8 +323,6 @@ class Workbench(ipywidgets.VBox):
         for panel in self.panels:
             panel.is_stale = True
         self._refresh_panel()
-        self.progress.value, self.progress.bar_style = len(STAGES_OF_A_ROUND), "success"
-        self._say(f"done: {self.run!r}")
         self.snapshot.follow(self.rounds[-1], self.history.value)
 
     def _refresh_panel(self) -> None:
@@ -333,8 +336,16 @@ class Workbench(ipywidgets.VBox):
             expression = f"run.parity(paths={self._paths_of_round()!r})"
         try:
             panel.show(self.run, f"{code}\n{expression}")
+        except InterruptedExecutionError:
+            raise
         except (EtlabError, ValueError) as error:
             self._say(f"{panel.kind.title}: {error}", failed=True)
+        else:
+            self._say_done()
+
+    def _say_done(self) -> None:
+        self.progress.value, self.progress.bar_style = len(STAGES_OF_A_ROUND), "success"
+        self._say(f"done: {self.run!r}")
 
     def _on_view(self, panel: Panel) -> None:
         self._selection.add(panel.kind.title, panel.view)
