@@ -10,11 +10,11 @@ import { number } from "./view/palette.js";
 import { makeOutline } from "./graph/outline.js";
 import { makePane } from "./graph/pane.js";
 import { makePanel } from "./graph/panel.js";
+import { makePicture } from "./graph/picture.js";
 import { compile } from "./graph/query.js";
 import { labels } from "./graph/sizes.js";
 
 /** @typedef {import("./graph/colours.js").Overlay} Overlay */
-
 /** @typedef {import("./view/dom.js").Model} Model */
 
 const PATIENCE = 8000; // milliseconds until a silent kernel is called silent
@@ -116,8 +116,7 @@ function render({ model, el }) {
     if (item >= 0 && !next.delete(item)) next.add(item);
     setSelection(next);
   };
-  /** @param {Set<number>} next */
-  const setSelection = (next) => {
+  const setSelection = (/** @type {Set<number>} */ next) => {
     showSelection(next);
     model.set("selection", [...next].map(nameOf));
     model.save_changes();
@@ -179,8 +178,10 @@ function render({ model, el }) {
     showSelection(next);
     if (next.size) pane.reveal([...next][next.size - 1]);
   };
-  /** @param {any} message */
-  const onMessage = (message) => {
+  const picture = makePicture(model, pane.canvas, (text) => (parts.status.textContent = text));
+  /** @type {(message: any, buffers?: BlobPart[]) => void} */
+  const onMessage = (message, buffers) => {
+    if (message.id) return picture.take(message.id, buffers?.[0]);
     if (message.type === "details") details.set(message.node, message.rows);
     if (message.type === "source") texts.set(message.text.name, message.text);
     if (selection.size) showFacts([...selection][selection.size - 1]);
@@ -297,6 +298,7 @@ function render({ model, el }) {
     [parts.closeButton, "click", () => openAll(false)],
     [parts.outlineButton, "click", toggleOutline],
     [parts.sideButton, "click", toggleSide],
+    [parts.pictureButton, "click", picture.ask],
     [parts.helpButton, "click", toggleHelp],
     [parts.root, "keydown", onKey],
     [parts.stage, "pointerdown", () => parts.stage.focus({ preventScroll: true })],
@@ -325,6 +327,7 @@ function render({ model, el }) {
           i: toggleSide,
           g: () => { if (parts.side.hidden) toggleSide(); },
           o: toggleOutline,
+          p: picture.ask,
           "?": toggleHelp,
           "+": () => pane.zoom(1.25, parts.stage.clientWidth / 2, parts.stage.clientHeight / 2),
           "-": () => pane.zoom(0.8, parts.stage.clientWidth / 2, parts.stage.clientHeight / 2),
@@ -362,9 +365,7 @@ function render({ model, el }) {
   ];
   for (const [name, callback] of changes) model.on(name, callback);
   const offTheme = onThemeChange(theme);
-  const setHeight = () => {
-    parts.body.style.height = `${model.get("height")}px`;
-  };
+  const setHeight = () => (parts.body.style.height = `${model.get("height")}px`);
   setHeight();
   parts.query.value = model.get("query") ?? "";
   theme();

@@ -169,6 +169,8 @@ class GraphView(TwoOutputs, anywidget.AnyWidget):
             elif kind == "source":
                 text = source_text(self.data, str(message.get("source")))
                 self.send({"type": "source", "text": text})
+            elif kind == "picture":
+                self.send({"id": message.get("id")}, buffers=[self.to_png()])
 
     def to_html(self) -> str:
         """The view as a page of its own, live but without a kernel, asking no network."""

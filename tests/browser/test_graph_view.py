@@ -1,6 +1,8 @@
 """GraphView in a real browser: seen, clicked, typed at, and reopened without a kernel."""
 
 import re
+from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -205,6 +207,11 @@ def test_lab_shows_the_view_and_the_kernel_hears_of_it(
     page.locator("img[alt='graph of toy, aten']").wait_for(state="hidden")
     page.locator(".etlab-gv").get_by_role("treeitem", name="hardtanh").first.click()
     page.locator(".etlab-gv-facts", has_text="arguments").wait_for()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save the picture as PNG").click()
+    here: dict[str, Any] = {}
+    exec(CELL, here)
+    assert Path(saved.value.path()).read_bytes() == here["view"].to_png()
     page.locator(".jp-CodeCell .cm-content").nth(1).click()
     page.keyboard.press("Shift+Enter")
     page.locator(".jp-OutputArea", has_text="selected ['hardtanh']").wait_for()
@@ -257,3 +264,14 @@ def test_panes_show_together_what_belongs_together(open_view):
     page.keyboard.press("+")
     first, *others = page.evaluate(scales)
     assert others == [first, first]
+
+
+def test_the_picture_in_sight_is_saved_without_a_kernel(open_view, graph):
+    page = open_view(graph.widget())
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save the picture as PNG").click()
+    assert saved.value.suggested_filename == "graph.png"
+    assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+    page.locator(".etlab-gv-stage").focus()
+    with page.expect_download():
+        page.keyboard.press("p")

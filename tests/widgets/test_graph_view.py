@@ -148,6 +148,13 @@ def test_wrong_overlays_are_refused_in_words(graph):
         view.overlay([1, 2])
 
 
+def test_the_kernel_draws_the_whole_picture(graph):
+    view, said = graph.widget(), []
+    view.send = lambda content, buffers=(): said.append((content, buffers))
+    view._answer(None, {"type": "picture", "id": 7}, [])
+    assert said == [({"id": 7}, [view.to_png()])]
+
+
 def test_page_asks_and_the_kernel_answers_in_words(graph):
     view = graph.widget()
     said = []
@@ -223,8 +230,19 @@ SHORTENED = {
         "let a=1,b={find(){return a},get find(){}};"
     ),
     "const text = 1; say(`text ${text} of ${count.text}`);": (
-        "let text=1;say(`text ${text} of ${count.text}`);"
+        "let a=1;say(`text ${a} of ${count.text}`);"
     ),
+    'const many = 2; say(`many ${many > 1 ? "many" : few[many / 2]}`);': (
+        'let a=2;say(`many ${a > 1 ? "many" : few[a / 2]}`);'
+    ),
+    "const one = 2; say(`${{ one: 1 }.one} ${one}`); say(`${max(...one)}`);": (
+        "let one=2;say(`${{ one: 1 }.one} ${one}`);say(`${max(...one)}`);"
+    ),
+    # A method that is called as a keyword is declares nothing.
+    "ask().catch(String); it.function(Set, (error) => error); it.let = Map;": (
+        "ask().catch(String);it.function(Set,(a)=>a);it.let=Map;"
+    ),
+    "try { go(); } catch (error) { say(error, String); }": "try{go()}catch(a){say(a,String)}",
     "const size = 1; say(`${size + 1} ${box.size}`); run(...size);": (
         "let a=1;say(`${a + 1} ${box.size}`);run(...a);"
     ),

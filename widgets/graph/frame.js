@@ -11,7 +11,7 @@ const KEYS = [
   ["f, +, -", "fit the drawing; zoom"],
   ["/, n, N", "find; next and last hit"],
   ["c, i, g", "colour by; facts; source"],
-  ["o", "outline"],
+  ["o, p", "outline; picture as PNG"],
   ["?, Esc", "this help; leave"],
 ];
 
@@ -36,7 +36,8 @@ export function frame(prefix) {
   const openButton = button("⊞", "Open everything");
   const closeButton = button("⊟", "Close everything");
   const sideButton = button("i", "Facts and source (i)", true);
-  const codeButton = button("⧉", "Copy as code", false);
+  const pictureButton = button("PNG", "Save the picture as PNG (p)");
+  const codeButton = button("copy as code", "Copy as code", false);
   const helpButton = button("?", "Help (?)", false);
   const bar = element("div", { class: "etlab-view-bar", role: "toolbar", "aria-label": "Graph" }, [
     outlineButton,
@@ -48,6 +49,7 @@ export function frame(prefix) {
     openButton,
     closeButton,
     sideButton,
+    pictureButton,
     codeButton,
     helpButton,
   ]);
@@ -92,6 +94,7 @@ export function frame(prefix) {
     openButton,
     closeButton,
     sideButton,
+    pictureButton,
     codeButton,
     helpButton,
     code,
