@@ -10,7 +10,13 @@ from etlab.inspect.memory_use import MemoryUse
 from etlab.widgets._data_view import DataView, view_files
 
 _ALIGNMENTS = (1, 4, 16, 32, 64, 128, 256, 4096)
-_KEPT_TERMS = ("delegate workspace", "packed weights", "delegate buffers", "temporary")
+_KEPT_TERMS = (
+    "constants in the file",
+    "delegate workspace",
+    "packed weights",
+    "delegate buffers",
+    "temporary",
+)
 
 
 class MemoryPlanView(DataView):
@@ -136,9 +142,9 @@ class MemoryPlanView(DataView):
 
     def _lanes(self) -> list[list[Any]]:
         """What lies in memory all the time beside the plan: name, bytes."""
-        if self._use is None:
-            return []
-        terms = {term.name: term.nbytes for term in self._use.terms}
+        terms = {"constants in the file": self.report.constants}
+        if self._use is not None:
+            terms |= {term.name: term.nbytes for term in self._use.terms}
         return [[name, terms[name]] for name in _KEPT_TERMS if terms.get(name)]
 
     def _snapshot_html(self) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from etlab.exir.memory.interval import Planner
     from etlab.exir.memory.plan import Arena, MemoryPlan, PlannedTensor
+    from etlab.inspect.program_file import ProgramFile
     from etlab.run import ExportRun
 
 _MOST_TRIED = 2000  # tensors; larger plans are tried with other planners only on demand
@@ -44,11 +45,13 @@ class MemoryReport:
         model: name of the model.
         plan: where every tensor lives and for how long.
         estimates: of devices that run delegates in memories of their own.
+        file: the program; None where only the plan is known.
     """
 
     model: str
     plan: "MemoryPlan"
     estimates: "EstimateReport | None" = None
+    file: "ProgramFile | None" = field(default=None, repr=False, compare=False)
 
     @property
     def devices(self) -> "tuple[MemoryReport, ...]":
@@ -58,6 +61,14 @@ class MemoryReport:
         parts = self.estimates.parts if self.estimates is not None else ()
         told = [part for part in parts if part.estimate.tensors]
         return tuple(MemoryReport(f"{self.model}, {p.part}", device_plan(p)) for p in told)
+
+    @property
+    def constants(self) -> int:
+        """Bytes of weights and other constants, delegates' included, that the program's files hold.
+
+        They are in memory all the time, beside the arenas, or stay in flash.
+        """
+        return 0 if self.file is None else self.file.constant_bytes
 
     @property
     def peak(self) -> int:
@@ -304,7 +315,7 @@ def report_memory(
     planning = run.program.memory_planning(method)
     if planner is not None:
         changes = {**changes, "memory_planning_algo": planner}
-    known = [field.name for field in fields(planning)]
+    known = [one.name for one in fields(planning)]
     if unknown := [name for name in changes if name not in known]:
         raise InvalidArgumentError(
             f"memory_plan: there is no argument {', '.join(unknown)}; there is planner,"
@@ -312,4 +323,4 @@ def report_memory(
         )
     other = replace(planning, **changes) if changes else None
     estimates = estimates_in(run.delegated.edge_graph(method), run.name)
-    return MemoryReport(run.name, run.program.memory_plan(method, other), estimates)
+    return MemoryReport(run.name, run.program.memory_plan(method, other), estimates, run.file)

@@ -129,7 +129,14 @@ class ProgramFile:
         from etlab.inspect.memory import MemoryReport
 
         plan = plan_of_program(self._plan(method))
-        return MemoryReport(self.name, plan, self.estimates(method))
+        return MemoryReport(self.name, plan, self.estimates(method), self)
+
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes that are no program: weights, other constants, and what delegates were given."""
+        inline = sum(len(one.storage or b"") for one in self.content.program.constant_buffer or ())
+        held = sum(len(segment) for segment in self.content.segments)
+        return inline + held + sum(map(len, self.tensor_data.values()))
 
     @cached_property
     def anatomy(self) -> "Anatomy":

@@ -84,8 +84,19 @@ def test_another_report_takes_the_place_of_the_first(run):
     assert view.content["planner"] == "greedy"
     assert view.selection == []
     assert [name for name, _ in view.content["lanes"]] == [
-        term.name for term in run.memory().terms if term.name in ("temporary", "packed weights")
+        "constants in the file",
+        *(term.name for term in run.memory().terms if term.name in ("temporary", "packed weights")),
     ]
+
+
+def test_constants_have_a_lane_with_the_bytes_of_the_size_report(run):
+    for report in (run.memory_plan(), run.memory_plan(planner="naive"), run.file.memory_plan()):
+        [[name, nbytes]] = report.widget().content["lanes"]
+        assert name == "constants in the file"
+        parts = run.size().by_kind
+        assert nbytes == report.constants
+        assert nbytes >= parts["constant"] + parts.get("delegate", 0) > 0
+        assert nbytes <= run.size().total - parts["program"]
 
 
 def test_wrong_arguments_are_refused_in_words(run):
