@@ -9,17 +9,18 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
-from torch._export.serde import schema
-from torch._export.serde.serialize import SerializedArtifact, deserialize, serialize
 from torch.export import ExportedProgram
 
 from etlab.errors import InvalidProgramError, NotSupportedError
 from etlab.exir.edge import EdgeGraph
 from etlab.exir.exported import EdgeDialectVerifier, to_exported_program
+
+if TYPE_CHECKING:
+    from torch._export.serde.serialize import SerializedArtifact
 
 _VERSION = {"major": 5, "minor": 4}
 _ATEN = "torch.ops."
@@ -162,6 +163,8 @@ def load_program(stored: StoredProgram) -> ExportedProgram:
     Raises:
         InvalidProgramError: it is damaged, or holds operators that are not known here.
     """
+    from torch._export.serde.serialize import SerializedArtifact, deserialize
+
     try:
         content = json.loads(stored.graph)
         handles = {node.name: node.debug_handle for node in stored.nodes}
@@ -184,7 +187,9 @@ def load_program(stored: StoredProgram) -> ExportedProgram:
     return program
 
 
-def _serialize(program: ExportedProgram) -> SerializedArtifact:
+def _serialize(program: ExportedProgram) -> "SerializedArtifact":
+    from torch._export.serde.serialize import serialize  # a second of imports
+
     try:
         return serialize(program)
     except Exception as error:  # torch raises whatever it cannot write
@@ -193,7 +198,7 @@ def _serialize(program: ExportedProgram) -> SerializedArtifact:
         ) from error
 
 
-def _stored(artifact: SerializedArtifact, content: Any) -> StoredProgram:
+def _stored(artifact: "SerializedArtifact", content: Any) -> StoredProgram:
     return StoredProgram(
         json.dumps(content).encode(),
         artifact.state_dict,
@@ -218,6 +223,8 @@ def _newer(content: Any) -> Any:
     content.pop("dialect", None)
     verifiers = content.get("verifiers", [])
     content["verifiers"] = _renamed(verifiers, _DIALECT, EdgeDialectVerifier.dialect)
+    from torch._export.serde import schema
+
     major, minor = schema.SCHEMA_VERSION
     content["schema_version"] = {"major": major, "minor": minor}
     for graph in _graphs(content["graph_module"]["graph"]):
