@@ -3,21 +3,16 @@
 python tools/screenshots.py    # needs chromium and the packages of requirements-dev.txt
 """
 
-import json
-import shutil
-import socket
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
-from typing import Any
 
-import nbformat
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from browser import lab
 
 DOCS = Path(__file__).parents[1] / "docs"
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
@@ -39,59 +34,23 @@ def main() -> None:
     """One picture a theme."""
     for name, theme in THEMES.items():
         with tempfile.TemporaryDirectory() as folder:
-            address, server = _serve(Path(folder), theme)
+            address, server = lab.start(Path(folder), [CELL], theme=theme)
             try:
-                _take(address, DOCS / f"workbench-{name}.png")
+                lab.wait_for(address, server)
+                _take(f"{address}/lab/tree/bench.ipynb?reset", DOCS / f"workbench-{name}.png")
             finally:
                 server.terminate()
                 server.wait(60)
 
 
-def _serve(folder: Path, theme: str) -> tuple[str, "subprocess.Popen[bytes]"]:
-    """A JupyterLab on a notebook with one cell."""
-    notebook: Any = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
-    nbformat.write(notebook, folder / "bench.ipynb")
-    settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
-    settings.mkdir(parents=True)
-    (settings / "themes.jupyterlab-settings").write_text(json.dumps({"theme": theme}))
-    news = {"fetchNews": "false", "checkForUpdates": False}
-    (settings / "notification.jupyterlab-settings").write_text(json.dumps(news))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = {
-        "ServerApp.ip": "127.0.0.1",
-        "ServerApp.port": port,
-        "IdentityProvider.token": "",
-        "ServerApp.root_dir": folder,
-        "LabApp.user_settings_dir": folder / "settings",
-        "LabApp.workspaces_dir": folder / "workspaces",
-    }
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
-    command += [f"--{key}={value}" for key, value in options.items()]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
-    for _ in range(400):
-        try:
-            urllib.request.urlopen(f"{address}/api/status", timeout=5).close()
-            break
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.3)
-    return f"{address}/lab/tree/bench.ipynb?reset", server
-
-
 def _take(address: str, place: Path) -> None:
     """Two rounds, the graph coloured by backend, and a picture of the bench."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium") or shutil.which("chromium-browser"),
-            args=["--headless", "--no-sandbox", "--disable-gpu"],
-        )
+        browser = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.ARGUMENTS)
         page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
         page.set_default_timeout(SECONDS)
         page.goto(address)
-        _run_first_cell(page)
+        lab.run_first_cell(page)
         page.keyboard.press("Control+b")  # room for the notebook
         page.get_by_role("button", name="Lower & run").click()
         _wait_for_status(page, "done")
@@ -106,19 +65,6 @@ def _take(address: str, place: Path) -> None:
         place, optimize=True
     )
     print(f"{place.name}: {picture.size}, {place.stat().st_size // 1024} KiB")
-
-
-def _run_first_cell(page: Page) -> None:
-    """Run it as soon as the kernel takes it."""
-    prompt = page.locator(".jp-InputPrompt").first
-    prompt.wait_for()
-    for _ in range(60):
-        page.locator(".jp-CodeCell .cm-content").first.click()
-        page.keyboard.press("Shift+Enter")
-        page.wait_for_timeout(1000)
-        if prompt.inner_text().strip() != "[ ]:":
-            return
-    raise SystemExit("the kernel took no cell in a minute: see whether `make lab` starts one")
 
 
 def _wait_for_status(page: Page, text: str) -> None:

@@ -1,38 +1,21 @@
 import importlib.util
-import json
-import shutil
-import socket
 import subprocess
-import sys
-import time
 import urllib.parse
-import urllib.request
 from pathlib import Path
 
-import nbformat
 import pytest
+from browser import lab
 
 SECONDS = 120_000  # milliseconds that a slow machine may take for one step
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-]
-
-_CLASSES = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}
 
 
 @pytest.fixture(scope="module")
 def chromium():
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
-    if CHROMIUM is None:
+    if lab.CHROMIUM is None:
         pytest.skip("needs the system package chromium")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=lab.CHROMIUM, args=lab.ARGUMENTS)
         yield browser
         browser.close()
 
@@ -117,9 +100,9 @@ def lab_of(tmp_path_factory):
     servers = []
 
     def start(cells, application="jupyterlab"):
-        address, server = _start_lab(tmp_path_factory.mktemp("lab"), cells, application)
+        address, server = lab.start(tmp_path_factory.mktemp("lab"), cells, application)
         servers.append(server)
-        _wait_for(f"{address}/api/status", server)
+        lab.wait_for(address, server)
         place = "lab/tree" if application == "jupyterlab" else "notebooks"
         return f"{address}/{place}/bench.ipynb?reset"
 
@@ -136,71 +119,10 @@ def lab_of(tmp_path_factory):
                 server.wait(30)
 
 
-def _start_lab(folder, cells, application):
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(one) if isinstance(one, str) else one for one in cells]
-    )
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
-    nbformat.write(notebook, folder / "bench.ipynb")
-    settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
-    settings.mkdir(parents=True)
-    news = {"fetchNews": "false", "checkForUpdates": False}
-    (settings / "notification.jupyterlab-settings").write_text(json.dumps(news))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            application,
-            "--no-browser",
-            "--allow-root",
-            "--ServerApp.ip=127.0.0.1",
-            f"--ServerApp.port={port}",
-            "--IdentityProvider.token=",
-            f"--ServerApp.root_dir={folder}",
-            f"--{_CLASSES[application]}.user_settings_dir={folder / 'settings'}",
-            f"--{_CLASSES[application]}.workspaces_dir={folder / 'workspaces'}",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    return f"http://127.0.0.1:{port}", server
-
-
-def _wait_for(url, server):
-    end = time.monotonic() + 120
-    while time.monotonic() < end:
-        assert server.poll() is None, "JupyterLab ended by itself"
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.3)
-    raise AssertionError(f"JupyterLab did not answer at {url}")
-
-
 @pytest.fixture
 def run_first_cell():
     """A function that runs the first cell of an opened notebook."""
-    return _run_first_cell
-
-
-def _run_first_cell(page):
-    """Run it as soon as the kernel takes it: before, JupyterLab drops the request in silence."""
-    prompt = page.locator(".jp-InputPrompt").first
-    prompt.wait_for()
-    for _ in range(60):
-        # A slow server makes JupyterLab ask, for a kernel or about its copy of the file.
-        for button in page.locator(".jp-Dialog .jp-mod-accept").all():
-            button.click()
-        page.locator(".jp-CodeCell .cm-content").first.click()
-        page.keyboard.press("Shift+Enter")
-        page.wait_for_timeout(1000)
-        if prompt.inner_text().strip() != "[ ]:":
-            return
-    raise AssertionError("the kernel took no cell")
+    return lab.run_first_cell
 
 
 @pytest.fixture
