@@ -207,6 +207,11 @@ def test_lab_shows_the_view_and_the_kernel_hears_of_it(
     page.locator("img[alt='graph of toy, aten']").wait_for(state="hidden")
     page.locator(".etlab-gv").get_by_role("treeitem", name="hardtanh").first.click()
     page.locator(".etlab-gv-facts", has_text="arguments").wait_for()
+    term, fact = [
+        page.locator(f".etlab-gv-facts {one}").first.bounding_box() for one in ("dt", "dd")
+    ]
+    assert term["y"] == fact["y"]  # side by side, whatever JupyterLab says of lists
+    assert term["x"] + term["width"] < fact["x"]
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save the picture as PNG").click()
     here: dict[str, Any] = {}
