@@ -304,6 +304,8 @@ def _call_to_plain(call: StoredNode) -> list[Any]:
 
 def _call_from_plain(plain: Sequence[Any]) -> StoredNode:
     name, args, kwargs, outputs, handle, is_tuple = plain
+    if not isinstance(name, str) or name.count(".") != 2:
+        raise ValueError(f"{name!r} is no operator's name such as 'aten.linear.default'")
     return StoredNode(
         name,
         tuple(from_plain(item) for item in args),

@@ -11,6 +11,7 @@ from torch.export import Dim
 
 import etlab
 from etlab.custom_backend import StoredGraph
+from etlab.custom_backend.stored_graph import StoredNode
 from etlab.errors import (
     EtlabError,
     InternalError,
@@ -279,3 +280,9 @@ def test_preprocess_that_returns_no_bytes_is_refused():
 def test_damaged_bytes_are_a_typed_error():
     with pytest.raises(InvalidProgramError, match="no graph of this etlab"):
         StoredGraph.from_bytes(b"PK\x03\x04 damaged")
+
+
+def test_a_stored_call_without_an_operators_full_name_is_refused_when_it_is_read():
+    graph = StoredGraph([StoredNode("relu", (), {}, (1,), 0, False)], {}, {}, [0], [1])
+    with pytest.raises(InvalidProgramError, match="'relu' is no operator's name"):
+        StoredGraph.from_bytes(graph.to_bytes())
