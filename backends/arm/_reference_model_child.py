@@ -7,11 +7,13 @@ prints goes to standard error.
 
 import os
 import pickle
+import signal
 import sys
 
 
 def main() -> None:
     """Answer until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Jupyter sends it to all; the parent decides
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     import tosa_reference_model

@@ -70,6 +70,15 @@ def test_a_graph_that_the_model_refuses_is_an_error_with_its_words():
 
 
 @needs_model
+def test_an_interrupt_that_jupyter_sends_to_every_process_leaves_the_model_alone(run):
+    before = run.run(waves(4, 5))
+    child = reference_model._children[0]._process
+    os.kill(child.pid, signal.SIGINT)
+    assert torch.equal(run.run(waves(4, 5)), before)
+    assert reference_model._children[0]._process is child
+
+
+@needs_model
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_stop_ends_the_model_and_leaves_the_next_run_whole(run):
     expected = run.run(waves(4, 5))
