@@ -20,6 +20,9 @@ class InvalidArgumentError(EtlabError, ValueError):
 class InvalidProgramError(EtlabError, ValueError):
     """A file or buffer is no program that can be loaded: damaged, foreign, too new."""
 
+    # Where a backend in Python finds that, natively as well: the fault is not in its code.
+    needs_no_traceback = True
+
 
 class NotFoundError(EtlabError, LookupError):
     """A method, tensor, key or name does not exist."""

@@ -113,10 +113,12 @@ class _Child:
     def _read(self) -> None:
         """Take answers until the child has ended."""
         assert self._process.stdout is not None
-        with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
-            while True:
-                self._answers.put(pickle.load(self._process.stdout))
-        self._answers.put(_END)
+        try:
+            with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
+                while True:
+                    self._answers.put(pickle.load(self._process.stdout))
+        finally:
+            self._answers.put(_END)
 
     def _death(self) -> str:
         code = self._process.wait(10)

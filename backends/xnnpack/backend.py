@@ -70,7 +70,9 @@ class XnnpackBackend(BackendDetails):
         return dump_payload(processed)
 
     @staticmethod
-    def simulate(subgraph: EdgeGraph, inputs: Sequence[Any]) -> dict[str, Any]:
+    def simulate(
+        subgraph: EdgeGraph, inputs: Sequence[Any], compile_specs: Sequence[CompileSpec]
+    ) -> dict[str, Any]:
         """The subgraph with XNNPACK's integer arithmetic."""
         from etlab.backends.xnnpack.simulation import simulate
 

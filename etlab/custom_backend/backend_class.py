@@ -215,12 +215,15 @@ class CustomBackend(BackendDetails):
         return StoredGraph.from_bytes(processed)
 
     @classmethod
-    def simulate(cls, subgraph: EdgeGraph, inputs: Sequence[Any]) -> dict[str, Any] | None:
-        """What the class's kernels compute, with the parameters' defaults."""
+    def simulate(
+        cls, subgraph: EdgeGraph, inputs: Sequence[Any], compile_specs: Sequence[CompileSpec]
+    ) -> dict[str, Any] | None:
+        """What the class's kernels compute, with the parameters that were chosen."""
         if cls.definition.has("execute"):
             return None
         graph, nodes = StoredGraph.of(subgraph)
-        compute = cls.definition.compute(cls.definition.kind())
+        instance = cls.definition.instance({spec.key: spec.value for spec in compile_specs})
+        compute = cls.definition.compute(instance)
         _, values = graph.run(compute, inputs)
         return {node.name: values[number] for number, node in nodes.items() if number in values}
 

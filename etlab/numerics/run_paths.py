@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from etlab.errors import InvalidArgumentError
 from etlab.exir.partition.host_only import stand_in_of
+from etlab.exir.partition.registry import backend_ids
 from etlab.numerics import paths as ways
 from etlab.numerics.paths import Path
 from etlab.numerics.simulation import simulated_path
@@ -66,6 +67,7 @@ def paths_of(
 
     Raises:
         InvalidArgumentError: the run has no such path, or nothing to simulate.
+        NotFoundError: no backend is called `simulate`.
     """
     file = run.file
     makers = {
@@ -81,6 +83,8 @@ def paths_of(
     if run.quantized is not None:
         quantized = run.quantized
         makers["quantized"] = lambda: ways.exported_path("quantized", quantized)
+    if simulate is not None:
+        backend_ids(simulate)  # there is such a backend
     if simulate is not None and run.quantized is None:
         raise InvalidArgumentError(
             f"simulate={simulate!r}: this run has no path 'quantized' to compute so; export with a"

@@ -111,7 +111,9 @@ class _Walk(EdgeInterpreter):
         lowered = args[0] if args else None
         if not isinstance(lowered, LoweredModule) or lowered.backend_id not in self._ids:
             return super().call_function(target, args, kwargs)
-        values = backend_class(lowered.backend_id).simulate(lowered.original, args[1:])
+        values = backend_class(lowered.backend_id).simulate(
+            lowered.original, args[1:], lowered.compile_specs
+        )
         if values is None:
             raise InvalidArgumentError(
                 f"simulate='{self._backend}': the backend tells of no arithmetic of its own"

@@ -1,4 +1,4 @@
-#include "runtime/core/error.h"
+#include "runtime/bindings/errors.h"
 
 #include "runtime/bindings/bindings.h"
 
@@ -7,6 +7,13 @@ namespace py = pybind11;
 namespace etlab {
 
 namespace {
+
+// Special ones before those that they are kinds of.
+constexpr ErrorKind kKinds[] = {
+    ErrorKind::kOperatorMissing, ErrorKind::kBackendMissing,  ErrorKind::kNotSupported,
+    ErrorKind::kInvalidProgram,  ErrorKind::kInvalidArgument, ErrorKind::kNotFound,
+    ErrorKind::kOutOfMemory,     ErrorKind::kAccessFailed,    ErrorKind::kInterrupted,
+};
 
 const char* python_name(ErrorKind kind) {
   switch (kind) {
@@ -25,6 +32,14 @@ const char* python_name(ErrorKind kind) {
 }
 
 }  // namespace
+
+ErrorKind kind_of(const py::object& exception) {
+  const py::module_ errors = py::module_::import("etlab.errors");
+  for (const ErrorKind kind : kKinds) {
+    if (py::isinstance(exception, errors.attr(python_name(kind)))) return kind;
+  }
+  return ErrorKind::kInternal;
+}
 
 // The one place where a native Error becomes its Python class of etlab.errors.
 void bind_errors(py::module_&) {

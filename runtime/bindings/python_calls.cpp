@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/bindings/bindings.h"
-#include "runtime/core/error.h"
+#include "runtime/bindings/errors.h"
 #include "runtime/core/strided_copy.h"
 
 namespace py = pybind11;
@@ -46,10 +46,7 @@ void fail_with_traceback(const char* what, const py::error_already_set& error) {
     fail(ErrorKind::kInterrupted, "interrupted");
   }
   if (py::hasattr(error.value(), "needs_no_traceback")) {
-    const py::object refusal = py::module_::import("etlab.errors").attr("NotSupportedError");
-    const ErrorKind kind = py::isinstance(error.value(), refusal) ? ErrorKind::kNotSupported
-                                                                  : ErrorKind::kInvalidArgument;
-    fail(kind, py::str(error.value()).cast<std::string>());
+    fail(kind_of(error.value()), py::str(error.value()).cast<std::string>());
   }
   std::string text;
   try {

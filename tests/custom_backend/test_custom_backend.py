@@ -18,6 +18,7 @@ from etlab.errors import (
     InterruptedExecutionError,
     InvalidArgumentError,
     InvalidProgramError,
+    NotFoundError,
 )
 from etlab.exir.partition.registry import backend_class, find_partitioner
 from etlab.quantize import Quantizer
@@ -104,6 +105,20 @@ def test_parameters_reach_the_kernels_and_are_stored_in_the_program(tmp_path):
     first, _, last = MLP
     assert_same(method.execute([X])[0], 2 * last(2 * first(X).relu()))
     assert "gain=1.0" in str(etlab.list_partitioners())
+
+
+def test_the_simulation_computes_with_the_chosen_parameters():
+    run = etlab.export(
+        MLP, (X,), partitioner="test-cell:gain=2.0", quantizer="int8-weights", calibration=[(X,)]
+    )
+    report = run.parity(paths=["native"], reference="quantized", layers=False, simulate="test-cell")
+    assert report.to_dataframe()["max_abs"].max() < 1e-5
+
+
+def test_a_simulation_by_no_backend_is_refused_with_those_there_are():
+    run = etlab.export(MLP, (X,), partitioner="test-cell", quantizer="int8-weights")
+    with pytest.raises(NotFoundError, match="no backend 'nobody'; there are: "):
+        run.parity(simulate="nobody")
 
 
 def test_nodes_tell_times_and_results_and_parity_looks_inside():

@@ -62,9 +62,11 @@ class EthosUBackend(BackendDetails):
         return dump_stream(read_stream(processed))
 
     @staticmethod
-    def simulate(subgraph: EdgeGraph, inputs: Sequence[Any]) -> dict[str, Any] | None:
+    def simulate(
+        subgraph: EdgeGraph, inputs: Sequence[Any], compile_specs: Sequence[CompileSpec]
+    ) -> dict[str, Any] | None:
         """The subgraph with TOSA's integer arithmetic, which is the NPU's."""
-        return TOSABackend.simulate(subgraph, inputs)
+        return TOSABackend.simulate(subgraph, inputs, compile_specs)
 
 
 def _place(

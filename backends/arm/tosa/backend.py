@@ -63,7 +63,9 @@ class TOSABackend(BackendDetails):
         return dump_graph(processed)
 
     @staticmethod
-    def simulate(subgraph: EdgeGraph, inputs: Sequence[Any]) -> dict[str, Any]:
+    def simulate(
+        subgraph: EdgeGraph, inputs: Sequence[Any], compile_specs: Sequence[CompileSpec]
+    ) -> dict[str, Any]:
         """The subgraph with TOSA's integer arithmetic."""
         from etlab.backends.arm.simulation import simulate
 

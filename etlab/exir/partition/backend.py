@@ -114,12 +114,15 @@ class BackendDetails:
         return ""
 
     @staticmethod
-    def simulate(subgraph: EdgeGraph, inputs: Sequence[Any]) -> dict[str, Any] | None:
+    def simulate(
+        subgraph: EdgeGraph, inputs: Sequence[Any], compile_specs: Sequence[CompileSpec]
+    ) -> dict[str, Any] | None:
         """What the backend computes in a subgraph, in PyTorch, with its own arithmetic.
 
         Args:
             subgraph: as `preprocess` got it.
             inputs: of the delegate, in order.
+            compile_specs: as `preprocess` got them.
 
         Returns:
             The value of every node by name, integers where a node quantizes; None where a backend

@@ -14,7 +14,7 @@ import etlab
 from etlab.backends.arm import package, reference_model
 from etlab.backends.arm.delegate import TosaDelegate
 from etlab.backends.arm.tosa import TOSABackend
-from etlab.errors import EtlabError, InvalidArgumentError
+from etlab.errors import EtlabError, InvalidArgumentError, InvalidProgramError
 from etlab.runtime import Runtime
 
 needs_model = pytest.mark.skipif(
@@ -61,6 +61,15 @@ def test_the_death_of_the_model_is_an_error_with_its_cause(run, monkeypatch, tmp
         run.run(waves(4, 5))
     monkeypatch.undo()
     assert run.run(waves(4, 5)).shape == (4, 3)
+
+
+def test_a_damaged_graph_is_an_invalid_program(run):
+    program = bytearray(run.file.data)
+    (graph,) = [one.processed_bytes for one in delegates(run)]
+    at = program.find(graph)
+    program[at + len(graph) // 2 : at + len(graph)] = bytes(len(graph) - len(graph) // 2)
+    with pytest.raises(InvalidProgramError, match="delegate 0"):
+        Runtime.get().load_program(bytes(program)).load_method("forward")
 
 
 @needs_model
