@@ -43,7 +43,7 @@ def make_named(
 
     Raises:
         NotFoundError: there is no such name; the message lists those that exist.
-        InvalidArgumentError: it does not take such parameters.
+        InvalidArgumentError: it does not take such parameters, or needs others.
     """
     if name not in known:
         names = ", ".join(["none", *known])
@@ -56,6 +56,14 @@ def make_named(
         raise InvalidArgumentError(
             f"{what} '{name}' has no parameter {', '.join(unknown)}: "
             + (f"it takes {', '.join(takes)}" if takes else "it takes none")
+        )
+    empty = inspect.Parameter.empty
+    if missing := [
+        key for key, default in takes.items() if default is empty and key not in parameters
+    ]:
+        raise InvalidArgumentError(
+            f"{what} '{name}' needs {', '.join(missing)}: write"
+            f" '{name}:{','.join(f'{key}=value' for key in missing)}'"
         )
     given = {
         key: _fitting(f"{what} '{name}': {key}", value, takes[key])

@@ -107,6 +107,18 @@ def test_parameters_reach_the_kernels_and_are_stored_in_the_program(tmp_path):
     assert "gain=1.0" in str(etlab.list_partitioners())
 
 
+def test_a_parameter_without_default_is_asked_for():
+    @etlab.backend("test-needy")
+    class TestNeedy:
+        operators = ("relu",)
+
+        def __init__(self, bits: int):
+            self.bits = bits
+
+    with pytest.raises(InvalidArgumentError, match="needs bits: write 'test-needy:bits=value'"):
+        _export("test-needy")
+
+
 def test_the_simulation_computes_with_the_chosen_parameters():
     run = etlab.export(
         MLP, (X,), partitioner="test-cell:gain=2.0", quantizer="int8-weights", calibration=[(X,)]
