@@ -172,6 +172,7 @@ def test_the_bench_shows_estimates():
     bench.lower_and_run()
     for place, panel in enumerate(bench.panels):
         bench.tabs.selected_index = place
+        assert bench.wait(60)
         assert panel.report is not None, panel.kind.title
     assert bench.panels[4].report.estimated
 
